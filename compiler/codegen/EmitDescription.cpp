@@ -1,0 +1,178 @@
+//===- EmitDescription.cpp - what a program says of itself ------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/codegen/EmitDescription.h"
+
+#include "compiler/codegen/EmitNode.h"
+#include "compiler/ir/Cost.h"
+#include "compiler/ir/Moves.h"
+#include "compiler/support/Text.h"
+
+#include "llvm/Support/Format.h"
+
+namespace einsumc {
+
+namespace {
+
+std::string numberList(const std::vector<int64_t> &numbers) {
+  std::vector<std::string> texts;
+  for (int64_t number : numbers)
+    texts.push_back(std::to_string(number));
+  return "{" + join(texts, ", ") + "}";
+}
+
+std::string dimList(const std::vector<DimId> &dims) {
+  return numberList({dims.begin(), dims.end()});
+}
+
+std::string axisText(const AxisPlacement &axis) {
+  switch (axis.kind) {
+  case AxisKind::Split:
+    return "ec::split(" + std::to_string(axis.position) +
+           (axis.level == 0 ? "" : ", " + std::to_string(axis.level)) + ")";
+  case AxisKind::Copy:
+    return "ec::copied()";
+  case AxisKind::Partial:
+    return "ec::partial()";
+  case AxisKind::Root:
+    return "ec::atRoot()";
+  }
+  return {};
+}
+
+void emitLayout(const std::string &name, const std::string &extents, const Layout &layout,
+                const std::string &comment, llvm::raw_ostream &out) {
+  std::vector<std::string> axes;
+  for (const AxisPlacement &axis : layout.axes)
+    axes.push_back(axisText(axis));
+  out << "const ec::Layout " << name << "{" << extents << ", {" << numberList(layout.grid.extents)
+      << ", " << layout.grid.firstRank << "}, {" << join(axes, ", ") << "}}; // " << comment
+      << "\n";
+}
+
+std::string dimNames(const Tree &tree, const std::vector<DimId> &dims) {
+  std::vector<std::string> names;
+  for (DimId dim : dims)
+    names.push_back("dim_" + tree.dim(dim).name);
+  return "{" + join(names, ", ") + "}";
+}
+
+std::string number(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
+  return text;
+}
+
+} // namespace
+
+void emitLayouts(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
+                 llvm::raw_ostream &out) {
+  for (const TensorBuffer &buffer : program.buffers)
+    emitLayout(layoutName(buffer), dimNames(tree, tree.node(buffer.tensor).dims),
+               layoutOf(tree, buffer.tensor, buffer.placement),
+               placementText(tree, buffer.tensor, buffer.placement), out);
+  out << "\n// How the work of every node is cut, over all dims that it iterates over.\n";
+  for (const LoweredNode &node : program.nodes) {
+    const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node.node)];
+    std::vector<std::string> names;
+    for (DimId dim : tree.iterationDims(node.node))
+      names.push_back(tree.dim(dim).name);
+    emitLayout(workName(tree, node.node), dimNames(tree, tree.iterationDims(node.node)),
+               workLayout(tree, node.node, on), join(names, ","), out);
+  }
+}
+
+namespace {
+
+class DescriptionEmitter {
+public:
+  DescriptionEmitter(const Tree &tree, const Machine &machine, const Schedule &schedule,
+                     const LoweredProgram &program, llvm::raw_ostream &out)
+      : tree(tree), machine(machine), schedule(schedule), program(program), out(out) {}
+
+  void run(const CodegenOptions &options) {
+    out << "ec::ProgramDescription describe() {\nec::ProgramDescription program;\n"
+        << "program.name = " << cppStringLiteral(options.source) << ";\n"
+        << "program.ranks = " << schedule.ranks << ";\n"
+        << "program.dtype = ec::DType::"
+        << (tree.elementType() == ElementType::F32 ? "F32" : "F64") << ";\n"
+        << "program.dims = {";
+    for (const Dim &dim : tree.dims())
+      out << "{" << cppStringLiteral(dim.name) << ", " << dim.extent << "}, ";
+    out << "};\n";
+    for (NodeId id = 0; id < tree.size(); ++id)
+      emitTensor(id);
+    for (const LoweredNode &node : program.nodes)
+      emitNodeDescription(node.node);
+    emitFinals();
+    std::string plan;
+    llvm::raw_string_ostream planOut(plan);
+    print(tree, schedule, planOut);
+    out << "program.plan =";
+    for (llvm::StringRef rest = plan; !rest.empty();) {
+      const auto [line, after] = rest.split('\n');
+      out << "\n" << cppStringLiteral((line + "\n").str());
+      rest = after;
+    }
+    out << ";\nreturn program;\n}\n\n";
+  }
+
+private:
+  const TensorBuffer &home(NodeId id) const {
+    return buffer(program.homes[static_cast<std::size_t>(id)]);
+  }
+  const TensorBuffer &buffer(BufferId id) const {
+    return program.buffers[static_cast<std::size_t>(id)];
+  }
+
+  void emitTensor(NodeId id) {
+    const Node &node = tree.node(id);
+    out << "program.tensors.push_back({" << cppStringLiteral(node.name) << ", "
+        << dimList(node.dims) << ", " << layoutName(home(id)) << ", "
+        << (node.kind == NodeKind::Input ? "true" : "false") << ", "
+        << (node.isOutput ? "true" : "false") << "});\n";
+  }
+
+  void emitNodeDescription(NodeId id) {
+    const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
+    std::vector<std::string> operands;
+    for (const Operand &operand : tree.node(id).operands)
+      operands.push_back("{" + std::to_string(operand.node) + ", " + dimList(operand.dims) + "}");
+    const NodeCost cost = costOf(tree, machine, schedule, id);
+    out << "program.nodes.push_back({.tensor = " << id << ", .operands = {" << join(operands, ", ")
+        << "}, .text = " << cppStringLiteral(equationText(tree, id))
+        << ", .algorithm = " << cppStringLiteral(algorithmName(tree, id, on))
+        << ", .grid = " << cppStringLiteral(gridText(on.grid))
+        << ", .flops = " << number(tree.flops(id))
+        << ", .predictedSeconds = " << number(cost.seconds)
+        << ", .predictedBytes = " << number(cost.bytes) << "});\n";
+  }
+
+  void emitFinals() {
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      const auto index = static_cast<std::size_t>(id);
+      if (tree.node(id).isOutput && program.outputs[index] != program.homes[index])
+        out << "program.finalLayouts.push_back({" << id << ", "
+            << layoutName(buffer(program.outputs[index])) << "});\n";
+    }
+  }
+
+  const Tree &tree;
+  const Machine &machine;
+  const Schedule &schedule;
+  const LoweredProgram &program;
+  llvm::raw_ostream &out;
+};
+
+} // namespace
+
+void emitDescription(const Tree &tree, const Machine &machine, const Schedule &schedule,
+                     const LoweredProgram &program, const CodegenOptions &options,
+                     llvm::raw_ostream &out) {
+  DescriptionEmitter(tree, machine, schedule, program, out).run(options);
+}
+
+} // namespace einsumc

@@ -1,0 +1,93 @@
+//===- EmitNode.cpp - the C++ of one node -----------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/codegen/EmitNode.h"
+
+#include "compiler/codegen/EmitNest.h"
+#include "compiler/codegen/NodeScope.h"
+#include "compiler/support/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+namespace einsumc {
+
+std::string cppType(ElementType type) { return type == ElementType::F32 ? "float" : "double"; }
+
+std::string tensorName(const TensorBuffer &buffer) { return "tensor_" + buffer.name; }
+std::string layoutName(const TensorBuffer &buffer) { return "layout_" + buffer.name; }
+std::string workName(const Tree &tree, NodeId node) { return "work_" + tree.node(node).name; }
+std::string computeName(const Tree &tree, NodeId node) { return "Compute_" + tree.node(node).name; }
+
+namespace {
+
+/// `X: S(b), U: B -> T: S(b)`: how a rank has the tensors while it computes.
+std::string placementsText(const Tree &tree, const NodeSchedule &on, const LoweredNode &node) {
+  std::vector<std::string> parts;
+  for (const Role role : rolesOf(tree, node.node)) {
+    const NodeId tensor = tensorOf(tree, node.node, role);
+    parts.push_back(
+        tree.node(tensor).name + ": " +
+        placementText(tree, tensor, workPlacement(tree, node.node, on, role)));
+  }
+  const std::string result = parts.back();
+  parts.pop_back();
+  return join(parts, ", ") + " -> " + result;
+}
+
+/// The body of a unary node: one call of the runtime.
+void emitUnary(const Tree &tree, NodeScope &scope, llvm::raw_ostream &out) {
+  bool sums = false;
+  std::vector<std::string> loops;
+  for (std::size_t d = 0; d < scope.dims().size(); ++d) {
+    const std::string to = scope.stride(Role::C, d);
+    sums = sums || scope.dims()[d].dimClass == DimClass::K;
+    loops.push_back("{.extent = " + scope.extent(d) + ", .to = " + to +
+                    ", .from = " + scope.stride(Role::A, d) + "}");
+  }
+  out << "ec::" << (sums ? "sumParallel" : "copyParallel") << "<" << cppType(tree.elementType())
+      << ">(" << scope.origin(Role::C) << ", " << scope.origin(Role::A) << ", {"
+      << join(loops, ", ") << "});\n";
+}
+
+} // namespace
+
+void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
+              const LoweredNode &node, llvm::raw_ostream &out) {
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node.node)];
+  NodeScope scope(tree, schedule, program, node);
+  const std::string type = cppType(tree.elementType());
+  const std::string name = computeName(tree, node.node);
+
+  std::set<std::string> members;
+  for (const Role role : rolesOf(tree, node.node))
+    members.insert(tensorName(scope.buffer(role)));
+  out << "/// " << equationText(tree, node.node) << "\n"
+      << "/// " << algorithmName(tree, node.node, on) << ": "
+      << nodeScheduleText(tree, node.node, on) << "\n"
+      << "/// " << placementsText(tree, on, node) << "\n"
+      << "struct " << name << " {\n"
+      << "const ec::Session &session;\n";
+  for (const std::string &member : members)
+    out << "const ec::Tensor<" << type << "> &" << member << ";\n";
+  out << "const ec::Box work = " << workName(tree, node.node)
+      << ".box(session.rank()); // this rank's share\n\n";
+  scope.emitMembers(out);
+
+  std::string body;
+  llvm::raw_string_ostream bodyOut(body);
+  if (node.nest)
+    emitNest(tree, *node.nest, scope, out, bodyOut);
+  else
+    emitUnary(tree, scope, bodyOut);
+  out << "\nvoid run() const {\n";
+  if (on.grid.size() < schedule.ranks)
+    out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";
+  out << body << "}\n};\n\n";
+}
+
+} // namespace einsumc

@@ -1,0 +1,70 @@
+//===- NodeScope.h - the constants and variables of one emitted node --------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_CODEGEN_NODESCOPE_H
+#define EINSUMC_CODEGEN_NODESCOPE_H
+
+#include "compiler/lower/Lower.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace einsumc {
+
+/// Declares the local extents of a node's fused dims and its tensors' strides along them, as
+/// constants where they are the same on every rank, and knows their names.
+class NodeScope {
+public:
+  NodeScope(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
+            const LoweredNode &node);
+
+  /// Emits the declarations as members of the node's struct.
+  void emitMembers(llvm::raw_ostream &out);
+
+  /// The dims of the nest, or the loops of a unary node.
+  const std::vector<FusedDim> &dims() const { return fused; }
+  /// The variable with the local extent of a fused dim.
+  const std::string &extent(std::size_t dim) const { return extentNames[dim]; }
+  /// The step of a role's tensor along a fused dim: a variable, a literal, or `0` if it lacks it.
+  std::string stride(Role role, std::size_t dim) const;
+  /// The address of a role's first element that the node works on.
+  std::string origin(Role role) const;
+  /// A name like `i_b` for a fused dim, unique in the node.
+  std::string fresh(const std::string &prefix, std::size_t dim);
+  /// A name unique in the node.
+  std::string fresh(const std::string &name);
+  /// The constant extent of a fused dim, if it is the same on all ranks.
+  std::optional<int64_t> constantExtent(std::size_t dim) const;
+  /// Whether some rank has no index of a fused dim.
+  bool mayBeEmpty(std::size_t dim) const;
+
+  const TensorBuffer &buffer(Role role) const;
+  /// The node's work as a layout over its iteration dims.
+  const Layout &work() const { return workLayoutValue; }
+
+private:
+  std::size_t workIndex(DimId dim) const;
+  std::string fusedName(std::size_t dim) const;
+
+  const Tree &tree;
+  const LoweredProgram &program;
+  const LoweredNode &node;
+  std::vector<DimId> workDims;
+  Layout workLayoutValue;
+  std::vector<FusedDim> fused;
+  std::vector<std::string> extentNames;
+  std::map<std::pair<Role, std::size_t>, std::string> strideNames;
+  std::set<std::string> names;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_CODEGEN_NODESCOPE_H

@@ -1,0 +1,126 @@
+//===- Moves.cpp - the redistributions that a schedule implies --------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/ir/Moves.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// Below this a second hop's messages cost more than the bytes that it saves.
+constexpr int64_t kSmallBytes = 4096;
+
+int64_t bytesOf(const Tree &tree, NodeId tensor) {
+  return tree.elements(tensor) * sizeInBytes(tree.elementType());
+}
+
+int longestPosition(const Tree &tree, NodeId tensor) {
+  const std::vector<int64_t> extents = tree.extents(tensor);
+  return static_cast<int>(std::max_element(extents.begin(), extents.end()) - extents.begin());
+}
+
+bool has(const Placement &placement, AxisKind kind) {
+  return std::any_of(placement.axes.begin(), placement.axes.end(),
+                     [&](const AxisPlacement &axis) { return axis.kind == kind; });
+}
+
+/// Partial sums added up into blocks: those of the target where it has the same grid.
+Placement reduced(const Tree &tree, NodeId tensor, Placement from, const Placement &to) {
+  const bool sameGrid = from.grid == to.grid;
+  for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
+    if (from.axes[axis].kind == AxisKind::Partial)
+      from.axes[axis] = sameGrid && to.axes[axis].kind == AxisKind::Split
+                            ? to.axes[axis]
+                            : split(longestPosition(tree, tensor), 1);
+  return normalised(std::move(from));
+}
+
+} // namespace
+
+std::vector<Placement> route(const Tree &tree, NodeId tensor, const Placement &from,
+                             const Placement &to) {
+  if (from == to)
+    return {};
+  const bool small = bytesOf(tree, tensor) <= kSmallBytes;
+  std::vector<Placement> hops;
+  if (has(from, AxisKind::Partial) && !small)
+    hops.push_back(reduced(tree, tensor, from, to));
+  else if (has(from, AxisKind::Root) && has(to, AxisKind::Copy) && !small)
+    hops.push_back(
+        normalised({{{to.grid.size()}, to.grid.firstRank}, {split(longestPosition(tree, tensor))}}));
+  if (hops.empty() || hops.back() != to)
+    hops.push_back(to);
+  return hops;
+}
+
+bool covers(const Tree &tree, NodeId tensor, const Placement &stored, const Placement &needed) {
+  if (stored == needed)
+    return true;
+  if (has(stored, AxisKind::Partial))
+    return false;
+  const Layout have = layoutOf(tree, tensor, stored);
+  const Layout want = layoutOf(tree, tensor, needed);
+  for (int64_t rank = want.grid.firstRank; rank < want.grid.firstRank + want.grid.size(); ++rank) {
+    if (!want.holds(rank) || want.localSize(rank) == 0)
+      continue;
+    const Box box = want.box(rank);
+    if (!have.holds(rank) || intersect(have.box(rank), box) != box)
+      return false;
+  }
+  return true;
+}
+
+NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
+  const auto index = static_cast<std::size_t>(node);
+  const NodeSchedule &on = schedule.nodes[index];
+  NodeMoves moves;
+  for (const Role role : rolesOf(tree, node)) {
+    const NodeId tensor = tensorOf(tree, node, role);
+    const Placement work = workPlacement(tree, node, on, role);
+    if (role == Role::C) {
+      const Placement home = storedPlacement(tree, node, on, role);
+      moves.result = route(tree, tensor, work, home);
+      if (schedule.finals[index])
+        moves.final = route(tree, tensor, home, *schedule.finals[index]);
+      continue;
+    }
+    const Placement home = homePlacement(tree, schedule, tensor);
+    moves.operands.push_back(covers(tree, tensor, home, work) ? std::vector<Placement>{}
+                                                              : route(tree, tensor, home, work));
+  }
+  return moves;
+}
+
+namespace {
+
+double bytesOfHops(const Tree &tree, NodeId tensor, Placement from,
+                   const std::vector<Placement> &hops) {
+  double elements = 0;
+  for (const Placement &to : hops) {
+    elements += static_cast<double>(
+        transferVolume(layoutOf(tree, tensor, from), layoutOf(tree, tensor, to)));
+    from = to;
+  }
+  return elements * static_cast<double>(sizeInBytes(tree.elementType()));
+}
+
+} // namespace
+
+double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node) {
+  const NodeMoves moves = movesOf(tree, schedule, node);
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
+  double bytes = 0;
+  for (std::size_t o = 0; o < moves.operands.size(); ++o) {
+    const NodeId tensor = tree.node(node).operands[o].node;
+    bytes += bytesOfHops(tree, tensor, homePlacement(tree, schedule, tensor), moves.operands[o]);
+  }
+  bytes += bytesOfHops(tree, node, workPlacement(tree, node, on, Role::C), moves.result);
+  return bytes + bytesOfHops(tree, node, storedPlacement(tree, node, on, Role::C), moves.final);
+}
+
+} // namespace einsumc

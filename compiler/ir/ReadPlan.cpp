@@ -1,0 +1,272 @@
+//===- ReadPlan.cpp - reads the text form of schedules ----------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/ir/ReadPlan.h"
+
+#include "compiler/support/Lexer.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+namespace einsumc {
+
+namespace {
+
+class PlanParser {
+public:
+  PlanParser(llvm::StringRef text, const Tree &tree, int64_t ranks, Diagnostics &diagnostics)
+      : lexer(text, diagnostics), tree(tree), ranks(ranks), diagnostics(diagnostics) {}
+
+  std::optional<PartialSchedule> run() {
+    const unsigned before = diagnostics.errors();
+    if (readHeader())
+      while (!lexer.peek().isEnd()) {
+        const char *start = lexer.peek().text.begin();
+        if (!readLine())
+          skipLine(start);
+      }
+    if (diagnostics.errors() != before)
+      return std::nullopt;
+    return std::move(plan);
+  }
+
+private:
+  bool readHeader() {
+    if (!takeWord("plan") || !takeWord("ranks") || !lexer.expect("="))
+      return false;
+    const Token token = lexer.peek();
+    int64_t count = 0;
+    if (!readCount(count))
+      return false;
+    if (count == ranks)
+      return true;
+    diagnostics.error(token.start(), "the plan is for " + llvm::Twine(count) + " ranks, not for " +
+                                         llvm::Twine(ranks) + " as --ranks says");
+    return false;
+  }
+
+  bool takeWord(llvm::StringRef word) {
+    if (!lexer.peek().isWord(word))
+      return lexer.unexpected("expected '" + word + "'");
+    lexer.take();
+    return true;
+  }
+
+  bool readCount(int64_t &value) {
+    const Token token = lexer.peek();
+    if (!token.isInteger())
+      return lexer.unexpected("expected a number");
+    lexer.take();
+    if (!token.text.getAsInteger(10, value))
+      return true;
+    diagnostics.error(token.start(), "the number does not fit 64 bits", token.range());
+    return false;
+  }
+
+  bool readLine() {
+    if (!lexer.peek().isIdentifier())
+      return lexer.unexpected("expected the name of a tensor");
+    Token name = lexer.take();
+    const bool isFinal = name.isWord("final") && lexer.peek().isIdentifier();
+    if (isFinal)
+      name = lexer.take();
+    if (!lexer.expect(":"))
+      return false;
+    const std::optional<NodeId> node = tree.find(name.text);
+    if (!node) {
+      diagnostics.error(name.start(), "the tree has no tensor '" + name.text + "'", name.range());
+      return false;
+    }
+    if (isFinal && !tree.node(*node).isOutput) {
+      diagnostics.error(name.start(), "'" + name.text + "' is no output", name.range());
+      return false;
+    }
+    if (!seen.insert({*node, isFinal}).second) {
+      diagnostics.error(name.start(), "a second line for '" + name.text + "'", name.range());
+      return false;
+    }
+    if (isFinal || tree.node(*node).kind == NodeKind::Input)
+      return readPlacementLine(name, *node, isFinal);
+    return readNodeLine(name, *node);
+  }
+
+  bool readPlacementLine(const Token &name, NodeId node, bool isFinal) {
+    Placement placement;
+    if (!readGrid(placement.grid))
+      return false;
+    const bool read = readAxes(placement.grid, [&] {
+      AxisPlacement axis;
+      if (!readPlacement(tree.node(node).dims, axis))
+        return false;
+      placement.axes.push_back(axis);
+      return true;
+    });
+    if (!read || !accept(name, checkPlacement(tree, node, placement, ranks)))
+      return false;
+    (isFinal ? plan.finals : plan.inputs)[node] = normalised(std::move(placement));
+    return true;
+  }
+
+  bool readNodeLine(const Token &name, NodeId node) {
+    NodeSchedule schedule;
+    if (!readGrid(schedule.grid))
+      return false;
+    const bool read = readAxes(schedule.grid, [&] {
+      AxisSchedule axis;
+      if (!readAxisSchedule(node, axis))
+        return false;
+      schedule.axes.push_back(axis);
+      return true;
+    });
+    if (!read || !accept(name, checkNodeSchedule(tree, node, schedule, ranks)))
+      return false;
+    plan.nodes[node] = std::move(schedule);
+    return true;
+  }
+
+  bool accept(const Token &name, const std::string &problem) {
+    if (problem.empty())
+      return true;
+    diagnostics.error(name.start(), "'" + name.text + "': " + problem, name.range());
+    return false;
+  }
+
+  bool readGrid(Grid &grid) {
+    if (!lexer.expect("["))
+      return false;
+    while (!lexer.peek().is("]")) {
+      int64_t extent = 0;
+      if ((!grid.extents.empty() && !lexer.expect(",")) || !readCount(extent))
+        return false;
+      grid.extents.push_back(extent);
+    }
+    lexer.take();
+    return !lexer.takeIf("@") || readCount(grid.firstRank);
+  }
+
+  /// Reads as many axes as the grid has.
+  bool readAxes(const Grid &grid, llvm::function_ref<bool()> readAxis) {
+    for (std::size_t axis = 0; axis < grid.extents.size(); ++axis)
+      if ((axis > 0 && !lexer.expect(",")) || !readAxis())
+        return false;
+    if (lexer.peek().isEnd() || lexer.isAtLineStart())
+      return true;
+    return lexer.unexpected("expected the end of the line");
+  }
+
+  bool readPlacement(const std::vector<DimId> &dims, AxisPlacement &axis) {
+    const Token word = lexer.peek();
+    if (word.isWord("S") || word.isWord("S1")) {
+      lexer.take();
+      axis = split(0, word.text == "S" ? 0 : 1);
+      return lexer.expect("(") && readPosition(dims, axis.position) && lexer.expect(")");
+    }
+    if (word.isWord("B"))
+      axis = copied();
+    else if (word.isWord("P"))
+      axis = partial();
+    else if (word.isWord("R"))
+      axis = atRoot();
+    else
+      return lexer.unexpected("expected a placement: S(dim), B, P or R");
+    lexer.take();
+    return true;
+  }
+
+  bool readPosition(const std::vector<DimId> &dims, int &position) {
+    const Token token = lexer.peek();
+    if (token.isInteger()) {
+      int64_t number = 0;
+      if (!readCount(number))
+        return false;
+      if (number < static_cast<int64_t>(dims.size())) {
+        position = static_cast<int>(number);
+        return true;
+      }
+    } else if (token.isIdentifier()) {
+      lexer.take();
+      const auto found =
+          llvm::find_if(dims, [&](DimId dim) { return tree.dim(dim).name == token.text; });
+      if (found != dims.end()) {
+        position = static_cast<int>(found - dims.begin());
+        return true;
+      }
+    } else {
+      return lexer.unexpected("expected a dim of the tensor");
+    }
+    diagnostics.error(token.start(), "the tensor has no dim '" + token.text + "'", token.range());
+    return false;
+  }
+
+  bool readAxisSchedule(NodeId node, AxisSchedule &axis) {
+    axis.storage = copied();
+    if (lexer.takeIf("-"))
+      return true;
+    const Token name = lexer.peek();
+    if (!name.isIdentifier())
+      return lexer.unexpected("expected a loop dim, or '-' for none");
+    lexer.take();
+    for (DimId dim : tree.iterationDims(node))
+      if (tree.dim(dim).name == name.text)
+        axis.loopDim = dim;
+    if (!axis.loopDim) {
+      diagnostics.error(name.start(), "'" + name.text + "' is not a dim of this node",
+                        name.range());
+      return false;
+    }
+    const std::optional<Role> role = travellerOf(classOf(tree, node, *axis.loopDim));
+    if (!role)
+      return true;
+    if (!lexer.expect("("))
+      return false;
+    if (!lexer.peek().isWord(einsumc::name(*role)))
+      return lexer.unexpected("expected '" + einsumc::name(*role) + "', which travels along '" +
+                              name.text + "'");
+    lexer.take();
+    if (!lexer.expect("=") || !readPlacement(dimsOf(tree, node, *role), axis.storage))
+      return false;
+    axis.storage.level = axis.storage.kind == AxisKind::Split ? 1 : 0;
+    return readMovement(axis) && lexer.expect(")");
+  }
+
+  bool readMovement(AxisSchedule &axis) {
+    for (const Movement movement : {Movement::None, Movement::Ring, Movement::Bcast,
+                                    Movement::Gather, Movement::Get})
+      if (lexer.peek().isWord(name(movement))) {
+        lexer.take();
+        axis.movement = movement;
+        break;
+      }
+    if (!lexer.peek().isWord("pace"))
+      return true;
+    lexer.take();
+    return lexer.expect("=") && readCount(axis.pace);
+  }
+
+  /// Goes on with the next line, past at least one token since \p start.
+  void skipLine(const char *start) {
+    while (!lexer.peek().isEnd() &&
+           (!lexer.isAtLineStart() || lexer.peek().text.begin() == start))
+      lexer.take();
+  }
+
+  Lexer lexer;
+  const Tree &tree;
+  int64_t ranks;
+  Diagnostics &diagnostics;
+  PartialSchedule plan;
+  std::set<std::pair<NodeId, bool>> seen;
+};
+
+} // namespace
+
+std::optional<PartialSchedule> readPlan(llvm::StringRef text, const Tree &tree, int64_t ranks,
+                                        Diagnostics &diagnostics) {
+  return PlanParser(text, tree, ranks, diagnostics).run();
+}
+
+} // namespace einsumc

@@ -1,0 +1,104 @@
+//===- PrintLoops.cpp - a lowered program for people ------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/lower/Lower.h"
+#include "compiler/support/Text.h"
+
+namespace einsumc {
+
+namespace {
+
+class LoopPrinter {
+public:
+  LoopPrinter(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
+              llvm::raw_ostream &stream)
+      : tree(tree), schedule(schedule), program(program), stream(stream) {}
+
+  void print(const LoweredNode &lowered) {
+    stream << equationText(tree, lowered.node) << "  # "
+           << nodeScheduleText(tree, lowered.node,
+                               schedule.nodes[static_cast<std::size_t>(lowered.node)])
+           << "\n";
+    printMoves(lowered.before);
+    if (lowered.nest)
+      printNest(lowered, *lowered.nest);
+    else
+      printUnary(lowered);
+    printMoves(lowered.after);
+  }
+
+private:
+  const TensorBuffer &buffer(BufferId id) const {
+    return program.buffers[static_cast<std::size_t>(id)];
+  }
+
+  void printMoves(const std::vector<Move> &moves) {
+    for (const Move &move : moves)
+      stream << "  move " << buffer(move.from).name << " "
+             << placementText(tree, buffer(move.from).tensor, buffer(move.from).placement)
+             << " -> " << buffer(move.to).name << " "
+             << placementText(tree, buffer(move.to).tensor, buffer(move.to).placement) << "\n";
+  }
+
+  std::string dimText(const FusedDim &dim) const {
+    std::vector<std::string> names;
+    for (DimId d : dim.dims)
+      names.push_back(tree.dim(d).name);
+    return join(names, ".");
+  }
+
+  void printUnary(const LoweredNode &lowered) {
+    std::vector<std::string> loops;
+    for (const FusedDim &dim : lowered.dims)
+      loops.push_back(dimText(dim) + ":" + std::to_string(dim.extent));
+    stream << "  " << buffer(lowered.result).name << " = sum of "
+           << buffer(lowered.operands[0]).name << " over [" << join(loops, ", ") << "]\n";
+  }
+
+  std::string sideText(const LocalNest &nest, const TileSide &side) const {
+    std::vector<std::string> parts;
+    for (std::size_t d : side.dims) {
+      const FusedDim &dim = nest.dims[d];
+      parts.push_back(dimText(dim) + ":" +
+                      std::to_string(d == side.dims.back() ? side.count : dim.extent));
+    }
+    return parts.empty() ? "1" : join(parts, "*");
+  }
+
+  void printNest(const LoweredNode &lowered, const LocalNest &nest) {
+    std::size_t depth = 1;
+    const std::size_t outer = nest.outerLoops();
+    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
+      const FusedDim &dim = nest.dims[nest.loops[l].dim];
+      const bool parallel = !nest.serial && (nest.sumsInParallel ? l >= outer : l < outer);
+      stream << std::string(2 * depth++, ' ') << (parallel ? "parallel " : "") << "for "
+             << dimText(dim) << " in " << dim.extent << " step " << nest.loops[l].step << "\n";
+    }
+    auto access = [](TileAccess a) { return a == TileAccess::Packed ? " packed" : ""; };
+    stream << std::string(2 * depth, ' ') << "tile c " << sideText(nest, nest.c) << ", m "
+           << sideText(nest, nest.m) << ", n " << sideText(nest, nest.n) << ", k "
+           << sideText(nest, nest.k) << ": " << buffer(lowered.result).name << access(nest.result)
+           << " += " << buffer(lowered.operands[nest.swapped ? 1 : 0]).name << access(nest.left)
+           << " * " << buffer(lowered.operands[nest.swapped ? 0 : 1]).name << access(nest.right)
+           << "\n";
+  }
+
+  const Tree &tree;
+  const Schedule &schedule;
+  const LoweredProgram &program;
+  llvm::raw_ostream &stream;
+};
+
+} // namespace
+
+void print(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
+           llvm::raw_ostream &stream) {
+  LoopPrinter printer(tree, schedule, program, stream);
+  for (const LoweredNode &lowered : program.nodes)
+    printer.print(lowered);
+}
+
+} // namespace einsumc

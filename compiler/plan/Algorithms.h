@@ -1,0 +1,39 @@
+//===- Algorithms.h - the named points of the schedule space ----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_ALGORITHMS_H
+#define EINSUMC_PLAN_ALGORITHMS_H
+
+#include "compiler/ir/Schedule.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace einsumc {
+
+/// All ranks compute the same.
+NodeSchedule localSchedule(int64_t ranks);
+
+/// One axis of all ranks that cuts the node along a dim: a travelling input is copied to all; a
+/// travelling result is added up into blocks of its longest dim, or everywhere if it has none
+/// longer than 1.
+NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks);
+
+/// The schedule that an algorithm's name gives a node on so many ranks: the grid is as square as
+/// the ranks factor, the dims of each class are the longest, chunks are cut along a traveller's
+/// longest other dim. On failure a text that says what the node lacks, or that the name is unknown.
+std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
+                                                       llvm::StringRef name, int64_t ranks);
+
+/// The names that `scheduleByName` knows, in the order of the documentation.
+std::vector<std::string> algorithmNames();
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_ALGORITHMS_H

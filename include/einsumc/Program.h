@@ -1,0 +1,185 @@
+//===- Program.h - what every emitted program shares ------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+// An emitted program describes itself (ProgramDescription), derives from Program for its tensors
+// and node functions, and hands both to runProgram, which does the rest: arguments, inputs,
+// repeats, statistics, verification, outputs.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PROGRAM_H
+#define EINSUMC_PROGRAM_H
+
+#include "einsumc/Communicator.h"
+#include "einsumc/Exchange.h"
+#include "einsumc/Layout.h"
+#include "einsumc/Tensor.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace einsumc {
+
+enum class DType : uint8_t { F32, F64 };
+
+/// Bytes of an element.
+inline std::size_t sizeOf(DType dtype) { return dtype == DType::F32 ? 4 : 8; }
+
+struct DimDescription {
+  std::string name;
+  int64_t extent = 1;
+};
+
+/// A tensor as its definition writes it, and where it lies before its users move it.
+struct TensorDescription {
+  std::string name;
+  std::vector<int> dims; ///< of each position: its dim; may repeat
+  Layout layout;
+  bool isInput = false;
+  bool isOutput = false;
+};
+
+/// One use of a tensor: the dims that this use gives its positions; may repeat (a diagonal).
+struct OperandDescription {
+  int tensor = 0;
+  std::vector<int> dims;
+};
+
+/// A node: its result (the dims of the result are those of its tensor) is the sum over all dims
+/// that the result lacks of the product of its operands (one or two).
+struct NodeDescription {
+  int tensor = 0; ///< the result
+  std::vector<OperandDescription> operands;
+  std::string text;      ///< the einsum as one reads it
+  std::string algorithm; ///< the schedule's name
+  std::string grid;      ///< as the plan prints it
+  double flops = 0;      ///< over all ranks, redundant work not counted twice
+  double predictedSeconds = 0;
+  double predictedBytes = 0; ///< over all ranks, redistributions of operands and result included
+};
+
+struct ProgramDescription {
+  std::string name;   ///< of the source, for --help
+  int64_t ranks = 1;  ///< the program runs on exactly so many
+  DType dtype = DType::F32;
+  std::vector<DimDescription> dims;
+  std::vector<TensorDescription> tensors;
+  std::vector<NodeDescription> nodes; ///< in the order of evaluation
+  /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.
+  std::vector<std::pair<int, Layout>> finalLayouts;
+  std::string plan; ///< the whole schedule as text
+};
+
+/// A tensor whose element type is known at run time only.
+struct TensorView {
+  DType dtype = DType::F32;
+  const Layout *layout = nullptr;
+  Box box;
+  bool held = false;
+  std::byte *data = nullptr;
+
+  /// The block's elements, row-major. \pre T is the type that `dtype` names
+  template <class T> std::span<T> elements() const {
+    return {reinterpret_cast<T *>(data), held ? static_cast<std::size_t>(volume(box)) : 0};
+  }
+
+  template <class T>
+  static TensorView of(const Tensor<T> &tensor) {
+    return {sizeof(T) == 4 ? DType::F32 : DType::F64, &tensor.layout(), tensor.box(),
+            tensor.held(), reinterpret_cast<std::byte *>(tensor.data())};
+  }
+};
+
+/// What a rank shares with its program: communicator, threads, memory, and per-node statistics.
+class Session {
+public:
+  /// \param threads of the OpenMP team; 0: OMP_NUM_THREADS if set, else the cores this rank may
+  /// use divided by the ranks on its node, at least 1.
+  Session(MPI_Comm parent, int threads);
+
+  const Communicator &comm() const { return communicator; }
+  int64_t rank() const { return communicator.rank(); }
+  int threads() const { return threadCount; }
+  MemoryLedger &memory() { return ledger; }
+
+  /// Time and traffic of one node, of this rank.
+  struct NodeRecord {
+    double seconds = 0;     ///< compute and communication
+    double waitSeconds = 0; ///< compute threads idle for data
+    Traffic traffic;
+  };
+
+  /// Starts the records of a run over \p nodes nodes anew.
+  void startRun(std::size_t nodes);
+  /// Called by the program around every node, in order: nodes are timed, and after each one the
+  /// observer (if any) may look at its tensors.
+  template <class Body> void node(int index, Body &&body) {
+    const double start = now();
+    current = index;
+    body();
+    records[static_cast<std::size_t>(index)].seconds += now() - start;
+    if (observer)
+      observer(index);
+  }
+  /// Runs an exchange on behalf of the current node: its time counts as waiting.
+  template <class T>
+  void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target) {
+    const double start = now();
+    const Traffic traffic = exchange.run(source, target);
+    addTraffic(traffic, now() - start);
+  }
+
+  const std::vector<NodeRecord> &nodeRecords() const { return records; }
+  void setObserver(std::function<void(int)> function) { observer = std::move(function); }
+
+  /// Scratch memory of this rank, 64-byte aligned, split evenly among the threads; grows to the
+  /// largest request. Called at set-up, before the first run.
+  void reserveScratch(std::size_t bytesPerThread);
+  /// The scratch memory of an OpenMP thread.
+  template <class T> T *scratch(int thread) const {
+    return reinterpret_cast<T *>(scratchBuffer.data() +
+                                 static_cast<std::size_t>(thread) * scratchPerThread);
+  }
+
+private:
+  static double now();
+  void addTraffic(const Traffic &traffic, double seconds);
+
+  Communicator communicator;
+  int threadCount;
+  MemoryLedger ledger;
+  Buffer scratchBuffer;
+  std::size_t scratchPerThread = 0;
+  std::vector<NodeRecord> records;
+  int current = 0;
+  std::function<void(int)> observer;
+};
+
+/// \throws CollectiveError unless the communicator has exactly the ranks that a program is for.
+void checkRanks(MPI_Comm comm, int64_t ranks);
+
+/// The tensors and node functions of one emitted program, on one rank.
+class Program {
+public:
+  virtual ~Program() = default;
+  /// Evaluates the tree once: inputs are in place before, outputs after. Collective.
+  virtual void run() = 0;
+  /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it.
+  virtual TensorView tensor(int index) = 0;
+  /// The output tensor in its final layout (the pinned one, else as `tensor`).
+  virtual TensorView output(int index) = 0;
+};
+
+/// The main function of an emitted program: parses the arguments of docs/programs.md, fills the
+/// inputs, runs, verifies, writes. Returns the exit status; any error on one rank ends all ranks.
+int runProgram(int argc, char **argv, const ProgramDescription &description,
+               const std::function<std::unique_ptr<Program>(Session &)> &make);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PROGRAM_H

@@ -1,0 +1,19 @@
+//===- einsumc.h - everything an emitted program includes -------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_EINSUMC_H
+#define EINSUMC_EINSUMC_H
+
+#include "einsumc/Communicator.h"
+#include "einsumc/Error.h"
+#include "einsumc/Exchange.h"
+#include "einsumc/Layout.h"
+#include "einsumc/Program.h"
+#include "einsumc/StridedCopy.h"
+#include "einsumc/Tensor.h"
+#include "einsumc/TileKernel.h"
+
+#endif // EINSUMC_EINSUMC_H

@@ -1,0 +1,105 @@
+//===- BatchKernel.cpp - tile products vectorised over c --------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "SimdVector.h"
+#include "TileFunctions.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// Sums under way at once: as many as hide the latency of an addition.
+constexpr int kSumsAtOnce = 8;
+
+/// Some vectors of c, the last one loaded and stored by \p access, for Rows x Columns of m x n.
+template <class T, int Rows, int Columns, int Vectors, class Access>
+void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T *b, T *c) {
+  using Vector = simd::Vector<T>;
+  constexpr int kLanes = simd::kLanes<T>;
+  Vector sums[Vectors][Rows][Columns] = {};
+  const int64_t aM = s.aM, bN = s.bN;
+  for (int64_t k = s.k; k > 0; --k, a += s.aK, b += s.bK) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      Vector row[Rows];
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i)
+        row[i] = access.load(a + i * aM + v * kLanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < Columns; ++j) {
+        const Vector column = access.load(b + j * bN + v * kLanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < Rows; ++i)
+          sums[v][i][j] += row[i] * column;
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j)
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) {
+        T *const target = c + i * s.cM + j * s.cN + v * kLanes;
+        access.store(target, s.accumulate ? access.load(target) + sums[v][i][j] : sums[v][i][j]);
+      }
+}
+
+template <class T> struct WholeVectors {
+  simd::Vector<T> load(const T *source) const { return simd::load(source); }
+  void store(T *target, simd::Vector<T> value) const { simd::store(target, value); }
+};
+
+/// All of c for Rows x Columns of m x n.
+template <class T, int Rows, int Columns>
+void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
+  constexpr int kLanes = simd::kLanes<T>, kVectors = kSumsAtOnce / (Rows * Columns);
+  const WholeVectors<T> whole;
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= s.c; i += kVectors * kLanes)
+    multiplyBlock<T, Rows, Columns, kVectors>(s, whole, a + i, b + i, c + i);
+  for (; i + kLanes <= s.c; i += kLanes)
+    multiplyBlock<T, Rows, Columns, 1>(s, whole, a + i, b + i, c + i);
+  if (i < s.c)
+    multiplyBlock<T, Rows, Columns, 1>(s, simd::LaneMask<T>(static_cast<int>(s.c - i)), a + i,
+                                       b + i, c + i);
+}
+
+template <class T, int Rows> void multiplyRows(const TileShape &s, const T *a, const T *b, T *c) {
+  int64_t n = 0;
+  for (; n + 2 <= s.n; n += 2)
+    multiplyColumns<T, Rows, 2>(s, a, b + n * s.bN, c + n * s.cN);
+  if (n < s.n)
+    multiplyColumns<T, Rows, 1>(s, a, b + n * s.bN, c + n * s.cN);
+}
+
+/// So many elements of c at a time that A and B stay in the cache while m and n are gone through.
+template <class T> int64_t pieceOfC(const TileShape &s) {
+  constexpr int64_t kCache = 32 * 1024, kLeast = 64;
+  const int64_t operands = (s.m + s.n) * s.k * static_cast<int64_t>(sizeof(T));
+  return s.m <= 2 && s.n <= 2 ? s.c : std::max(kLeast, kCache / operands / kLeast * kLeast);
+}
+
+} // namespace
+
+template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  TileShape part = s;
+  for (int64_t i = 0; i < s.c; i += part.c) {
+    part.c = std::min(pieceOfC<T>(s), s.c - i);
+    int64_t m = 0;
+    for (; m + 2 <= s.m; m += 2)
+      multiplyRows<T, 2>(part, a + i + m * s.aM, b + i, c + i + m * s.cM);
+    if (m < s.m)
+      multiplyRows<T, 1>(part, a + i + m * s.aM, b + i, c + i + m * s.cM);
+  }
+}
+
+template void multiplyBatch(const TileShape &, const float *, const float *, float *) noexcept;
+template void multiplyBatch(const TileShape &, const double *, const double *, double *) noexcept;
+
+} // namespace einsumc

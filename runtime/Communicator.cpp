@@ -1,0 +1,208 @@
+//===- Communicator.cpp - MPI, owned and checked ----------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Communicator.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace einsumc {
+
+void checkMpi(int code, const char *call, int peer) {
+  if (code == MPI_SUCCESS)
+    return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS)
+    length = 0;
+  std::string message = call;
+  if (peer >= 0)
+    message += " (peer: rank " + std::to_string(peer) + ")";
+  message += " failed: ";
+  message += length > 0 ? std::string(text.data(), static_cast<std::size_t>(length))
+                        : "error code " + std::to_string(code);
+  throw Error(message);
+}
+
+namespace {
+
+bool isFinalized() {
+  int flag = 0;
+  return MPI_Finalized(&flag) == MPI_SUCCESS && flag != 0;
+}
+
+void requireSerialized(int provided) {
+  if (provided < MPI_THREAD_SERIALIZED)
+    throw Error("MPI was initialised with a thread level below MPI_THREAD_SERIALIZED, "
+                "which einsumc needs");
+}
+
+/// Calls \p piece(offset, count) for consecutive pieces of so many elements that an int counts
+/// them, also when their bytes are what MPI counts inside.
+template <class Piece> void inPieces(std::size_t size, Piece &&piece) {
+  constexpr std::size_t kMaxPiece = std::size_t{1} << 27;
+  for (std::size_t offset = 0; offset < size; offset += kMaxPiece)
+    piece(offset, static_cast<int>(std::min(kMaxPiece, size - offset)));
+}
+
+void waitFor(MPI_Request request, const char *call) {
+  waitPolitely([&] {
+    int done = 0;
+    checkMpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+    return done != 0;
+  });
+}
+
+template <class T>
+void reduceOverRanks(const Communicator &comm, std::span<T> values, MPI_Datatype type,
+                     MPI_Op operation) {
+  inPieces(values.size(), [&](std::size_t offset, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    checkMpi(MPI_Iallreduce(MPI_IN_PLACE, values.data() + offset, count, type, operation,
+                            comm.get(), &request),
+             "MPI_Iallreduce");
+    waitFor(request, "MPI_Iallreduce");
+  });
+}
+
+void broadcastBytes(const Communicator &comm, std::span<std::byte> data, int root) {
+  inPieces(data.size(), [&](std::size_t offset, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    checkMpi(MPI_Ibcast(data.data() + offset, count, MPI_BYTE, root, comm.get(), &request),
+             "MPI_Ibcast", root);
+    waitFor(request, "MPI_Ibcast");
+  });
+}
+
+/// What an action throws, as text; nothing when it returns.
+std::optional<std::string> failureOf(const std::function<void()> &action) {
+  try {
+    action();
+    return std::nullopt;
+  } catch (const std::exception &error) {
+    return error.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
+
+} // namespace
+
+Environment::Environment(int *argc, char ***argv) {
+  int initialized = 0;
+  checkMpi(MPI_Initialized(&initialized), "MPI_Initialized");
+  int provided = MPI_THREAD_SINGLE;
+  if (initialized != 0) {
+    checkMpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+    requireSerialized(provided);
+    return;
+  }
+  checkMpi(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_SERIALIZED)
+    MPI_Finalize(); // What matters is the error thrown next.
+  requireSerialized(provided);
+  owns = true;
+  // MPICH raises what fails in MPI_Test and its like on these, not on the request's communicator.
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    checkMpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+Environment::~Environment() {
+  if (owns && !isFinalized())
+    MPI_Finalize();
+}
+
+Communicator::Communicator(MPI_Comm parent) {
+  checkMpi(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  checkMpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  checkMpi(MPI_Comm_rank(comm, &rankValue), "MPI_Comm_rank");
+  checkMpi(MPI_Comm_size(comm, &sizeValue), "MPI_Comm_size");
+}
+
+Communicator::~Communicator() {
+  if (!isFinalized())
+    MPI_Comm_free(&comm);
+}
+
+int Communicator::ranksOnNode() const {
+  MPI_Comm node = MPI_COMM_NULL;
+  checkMpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rankValue, MPI_INFO_NULL, &node),
+           "MPI_Comm_split_type");
+  int ranks = 1;
+  const int code = MPI_Comm_size(node, &ranks);
+  MPI_Comm_free(&node);
+  checkMpi(code, "MPI_Comm_size");
+  return ranks;
+}
+
+void waitPolitely(const std::function<bool()> &ready) {
+  constexpr int kYields = 100;
+  constexpr std::chrono::microseconds kFirstSleep(5);
+  constexpr std::chrono::microseconds kLongestSleep(200);
+
+  for (int i = 0; i < kYields; ++i) {
+    if (ready())
+      return;
+    sched_yield();
+  }
+  for (auto sleep = kFirstSleep; !ready(); sleep = std::min(2 * sleep, kLongestSleep))
+    std::this_thread::sleep_for(sleep);
+}
+
+void collectively(const Communicator &comm, const std::function<void()> &action) {
+  const std::optional<std::string> failure = failureOf(action);
+
+  // The lowest failing rank has the largest distance from the end; 0: none failed.
+  int64_t distance = failure ? comm.size() - comm.rank() : 0;
+  maxOverRanks(comm, std::span(&distance, 1));
+  if (distance == 0)
+    return;
+
+  const int lowest = comm.size() - static_cast<int>(distance);
+  const std::string text = broadcast(comm, failure.value_or(""), lowest);
+  int64_t differs = failure == text ? 0 : 1;
+  maxOverRanks(comm, std::span(&differs, 1));
+  throw CollectiveError(differs == 0 ? text : "rank " + std::to_string(lowest) + ": " + text);
+}
+
+void barrier(const Communicator &comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  checkMpi(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
+  waitFor(request, "MPI_Ibarrier");
+}
+
+std::string broadcast(const Communicator &comm, std::string text, int root) {
+  uint64_t size = text.size();
+  broadcastBytes(comm, std::as_writable_bytes(std::span(&size, 1)), root);
+  text.resize(size);
+  broadcastBytes(comm, std::as_writable_bytes(std::span(text)), root);
+  return text;
+}
+
+void sumOverRanks(const Communicator &comm, std::span<double> values) {
+  reduceOverRanks(comm, values, MPI_DOUBLE, MPI_SUM);
+}
+
+void sumOverRanks(const Communicator &comm, std::span<int64_t> values) {
+  reduceOverRanks(comm, values, MPI_INT64_T, MPI_SUM);
+}
+
+void maxOverRanks(const Communicator &comm, std::span<double> values) {
+  reduceOverRanks(comm, values, MPI_DOUBLE, MPI_MAX);
+}
+
+void maxOverRanks(const Communicator &comm, std::span<int64_t> values) {
+  reduceOverRanks(comm, values, MPI_INT64_T, MPI_MAX);
+}
+
+} // namespace einsumc

@@ -1,0 +1,205 @@
+//===- CopyKernels.h - the two innermost loops of a copy --------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_COPYKERNELS_H
+#define EINSUMC_RUNTIME_COPYKERNELS_H
+
+#include "CopyLoops.h"
+#include "SimdVector.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace einsumc {
+
+/// What happens to a target element. An operation that is idempotent may be done twice. One past
+/// the caches saves reading what will be overwritten, when the target is too large to stay anyway.
+struct Overwrite {
+  static constexpr bool isIdempotent = true, isPastCaches = false;
+  template <class V> static V combine(V /*old*/, V value) { return value; }
+};
+struct OverwritePastCaches : Overwrite {
+  static constexpr bool isPastCaches = true;
+};
+struct Increment {
+  static constexpr bool isIdempotent = false, isPastCaches = false;
+  template <class V> static V combine(V old, V value) { return old + value; }
+};
+
+/// Computes two loops; which is the inner one is the kernel's choice.
+template <class T>
+using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
+                            const Loop &outer) noexcept;
+
+/// Inner extents up to this have a kernel each, with the inner loop unrolled.
+inline constexpr int kMostUnrolled = 16;
+
+template <class T, class Op, int Extent>
+void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &inner,
+                  const Loop &outer) noexcept {
+  const int64_t to = inner.to, from = inner.from;
+  const auto step = [=](int64_t i, auto innerTo, auto innerFrom) {
+    T *const t = target + i * outer.to;
+    const T *const s = source + i * outer.from;
+#pragma GCC unroll 16
+    for (int e = 0; e < Extent; ++e)
+      t[e * innerTo] = Op::combine(t[e * innerTo], s[e * innerFrom]);
+  };
+  using One = std::integral_constant<int64_t, 1>;
+  if (to == 1 && from == 1)
+    for (int64_t i = 0; i < outer.extent; ++i)
+      step(i, One(), One());
+  else if (to == 1)
+    for (int64_t i = 0; i < outer.extent; ++i)
+      step(i, One(), from);
+  else
+    for (int64_t i = 0; i < outer.extent; ++i)
+      step(i, to, from);
+}
+
+/// Rows that are consecutive in both.
+template <class T, class Op>
+void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
+              const Loop &outer) noexcept {
+  for (int64_t i = 0; i < outer.extent; ++i) {
+    T *__restrict const t = target + i * outer.to;
+    const T *__restrict const s = source + i * outer.from;
+    if constexpr (Op::isIdempotent)
+      std::memcpy(t, s, static_cast<std::size_t>(inner.extent) * sizeof(T));
+    else
+      for (int64_t e = 0; e < inner.extent; ++e)
+        t[e] = Op::combine(t[e], s[e]);
+  }
+}
+
+/// Any steps, by blocks in which the cache lines of both tensors are used up.
+template <class T, class Op>
+void copyStridedBlocks(T *__restrict target, const T *__restrict source, const Loop &inner,
+                       const Loop &outer) noexcept {
+  constexpr int64_t kBlock = 16;
+  for (int64_t i0 = 0; i0 < outer.extent; i0 += kBlock)
+    for (int64_t e0 = 0; e0 < inner.extent; e0 += kBlock) {
+      const int64_t iEnd = std::min(i0 + kBlock, outer.extent);
+      const int64_t eEnd = std::min(e0 + kBlock, inner.extent);
+      for (int64_t i = i0; i < iEnd; ++i)
+        for (int64_t e = e0; e < eEnd; ++e) {
+          T &t = target[i * outer.to + e * inner.to];
+          t = Op::combine(t, source[i * outer.from + e * inner.from]);
+        }
+    }
+}
+
+/// Transposes by registers of this size, which AVX-512 machines are no worse off with.
+inline constexpr int kPacketBytes = 32;
+template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
+template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
+template <class T> inline constexpr int kCacheLine = 64 / static_cast<int>(sizeof(T));
+
+/// One step of the transpose of a square: swaps the off-diagonal halves of squares of 2 * Half.
+template <class T, int Half, int... Lane>
+void swapHalves(Packet<T> *rows, std::integer_sequence<int, Lane...> /*lanes*/) {
+  constexpr int kSize = kPacket<T>;
+#pragma GCC unroll 16
+  for (int i = 0; i < kSize; ++i) {
+    if (i & Half)
+      continue;
+    const Packet<T> a = rows[i], b = rows[i + Half];
+    rows[i] = __builtin_shufflevector(a, b, ((Lane & Half) ? kSize + Lane - Half : Lane)...);
+    rows[i + Half] = __builtin_shufflevector(a, b, ((Lane & Half) ? kSize + Lane : Lane + Half)...);
+  }
+}
+
+/// target[x + y * yTo] = source[x * xFrom + y], for a square of kPacket elements a side.
+template <class T, class Op>
+void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
+  constexpr int kSize = kPacket<T>;
+  using Lanes = std::make_integer_sequence<int, kSize>;
+  Packet<T> rows[kSize];
+#pragma GCC unroll 16
+  for (int x = 0; x < kSize; ++x)
+    rows[x] = simd::loadAs<Packet<T>>(source + x * xFrom);
+  swapHalves<T, 1>(rows, Lanes());
+  swapHalves<T, 2>(rows, Lanes());
+  if constexpr (kSize == 8)
+    swapHalves<T, 4>(rows, Lanes());
+#pragma GCC unroll 16
+  for (int y = 0; y < kSize; ++y) {
+    T *const row = target + y * yTo;
+    simd::store(row, Op::combine(simd::loadAs<Packet<T>>(row), rows[y]));
+  }
+}
+
+/// The same for squares of a cache line a side. Every line of source and target is touched once:
+/// with steps of a power of two, where few lines stay cached, it would not be there a second time.
+template <class T, class Op>
+void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom) {
+  constexpr int kSize = kCacheLine<T>, kStep = kPacket<T>;
+  alignas(64) T buffer[kSize * kSize];
+  for (int x = 0; x < kSize; x += kStep)
+    for (int y = 0; y < kSize; y += kStep)
+      transposePackets<T, Overwrite>(buffer + x + y * kSize, kSize, source + x * xFrom + y, xFrom);
+  const auto write = [&](auto put) {
+    for (int y = 0; y < kSize; ++y)
+      for (int x = 0; x < kSize; x += kStep)
+        put(target + y * yTo + x, simd::loadAs<Packet<T>>(buffer + y * kSize + x));
+  };
+  const bool isAligned = (reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0) &&
+                         yTo % kPacket<T> == 0;
+  if (Op::isPastCaches && isAligned)
+    write([](T *packet, Packet<T> value) { simd::storePastCaches(packet, value); });
+  else
+    write([](T *packet, Packet<T> value) {
+      simd::store(packet, Op::combine(simd::loadAs<Packet<T>>(packet), value));
+    });
+}
+
+/// Calls body(x, y) with the corners of all squares that fit into the extents, block by block so
+/// that a block's pages stay known to the TLB. When \p mayOverlap, the last squares are moved back
+/// to cover the rest as well.
+template <class Body>
+void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverlap, Body &&body) {
+  constexpr int64_t kBlockX = 64, kBlockY = 256;
+  const int64_t xLast = xExtent - size, yLast = yExtent - size;
+  const int64_t xEnd = mayOverlap ? xExtent : xLast + 1, yEnd = mayOverlap ? yExtent : yLast + 1;
+  for (int64_t xBlock = 0; xBlock < xEnd; xBlock += kBlockX)
+    for (int64_t yBlock = 0; yBlock < yEnd; yBlock += kBlockY)
+      for (int64_t x = xBlock; x < std::min(xBlock + kBlockX, xEnd); x += size)
+        for (int64_t y = yBlock; y < std::min(yBlock + kBlockY, yEnd); y += size)
+          body(std::min(x, xLast), std::min(y, yLast));
+}
+
+/// A transpose: \p x is consecutive in the target, \p y in the source.
+/// \pre both extents are at least kPacket
+template <class T, class Op>
+void transpose(T *__restrict target, const T *__restrict source, const Loop &x,
+               const Loop &y) noexcept {
+  const bool areLines = std::min(x.extent, y.extent) >= kCacheLine<T>;
+  const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
+  const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;
+  forEachSquare(x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0) {
+    square(target + x0 + y0 * y.to, y.to, source + x0 * x.from + y0, x.from);
+  });
+  if (Op::isIdempotent)
+    return;
+  const int64_t doneX = x.extent / size * size, doneY = y.extent / size * size;
+  copyStridedBlocks<T, Op>(target + doneX, source + doneX * x.from,
+                           {x.extent - doneX, x.to, x.from}, y);
+  copyStridedBlocks<T, Op>(target + doneY * y.to, source + doneY, {doneX, x.to, x.from},
+                           {y.extent - doneY, y.to, y.from});
+}
+
+/// The kernel with the inner loop unrolled. \pre 1 <= extent <= kMostUnrolled
+template <class T, class Op> CopyKernel<T> unrolledKernel(int64_t extent) {
+  return [&]<int... E>(std::integer_sequence<int, E...>) {
+    static constexpr CopyKernel<T> kTable[] = {copyUnrolled<T, Op, E + 1>...};
+    return kTable[extent - 1];
+  }(std::make_integer_sequence<int, kMostUnrolled>());
+}
+
+} // namespace einsumc
+
+#endif // EINSUMC_RUNTIME_COPYKERNELS_H

@@ -1,0 +1,111 @@
+//===- CopyLoops.h - the loops of a copy in canonical form ------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_COPYLOOPS_H
+#define EINSUMC_RUNTIME_COPYLOOPS_H
+
+#include "einsumc/StridedCopy.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace einsumc {
+
+/// A CopyLoop without initialisers, so that an array of many costs nothing until it is filled.
+struct Loop {
+  int64_t extent, to, from;
+};
+
+/// Offsets in elements.
+struct CopyOffset {
+  int64_t to = 0;
+  int64_t from = 0;
+};
+
+/// The loops of a copy without those of extent 1, with those that continue each other in both
+/// tensors fused, the innermost first: by growing `to`, then `from`; loops that stay on one target
+/// element (sums) come last. On the stack.
+class LoopNest {
+public:
+  /// More loops of extent 2 or above than this would be over 2^63 steps, which nobody waits for.
+  static constexpr std::size_t kMaxLoops = 63;
+
+  explicit LoopNest(std::span<const CopyLoop> given) noexcept;
+
+  /// Whether an extent is 0; then there are no loops.
+  bool empty() const { return hasNoSteps; }
+  /// The number of steps of all loops together.
+  int64_t steps() const;
+  std::span<Loop> loops() { return {items.data(), count}; }
+  std::span<const Loop> loops() const { return {items.data(), count}; }
+  /// The loops that move in the target, and those that do not.
+  std::span<const Loop> kept() const { return loops().first(count - summedLoops()); }
+  std::span<const Loop> summed() const { return loops().last(summedLoops()); }
+
+  /// Removes and returns a loop.
+  Loop take(std::size_t position);
+  /// Orders the loops by the smaller of their steps, so that what is near in either tensor is
+  /// reached soon. kept() and summed() are no more.
+  void sortForBoth();
+
+private:
+  void insert(Loop loop);
+  void fuse();
+  std::size_t summedLoops() const;
+
+  std::array<Loop, kMaxLoops> items;
+  std::size_t count = 0;
+  bool hasNoSteps = false;
+};
+
+/// The position of the loop with the smallest step in the source. \pre there are loops
+std::size_t innermostInSource(std::span<const Loop> loops);
+
+/// How evenly, and in how long pieces, cutLoops cuts: the estimated time of the largest part, times
+/// \p parts, over the time of all; 1 is ideal.
+double costOfCutting(std::span<const Loop> loops, int64_t parts);
+
+/// Cuts \p loops into \p parts parts of about the same size, outer loops rather than inner ones,
+/// and narrows them to part \p part (an extent may become 0). Returns where that part begins.
+/// \pre there are loops
+CopyOffset cutLoops(std::span<Loop> loops, int64_t parts, int64_t part);
+
+/// Calls `body(to, from)` with the offsets of every step of \p loops, none of an extent of 0, the
+/// first loop running fastest.
+template <class Body> void forEachStep(std::span<const Loop> loops, Body &&body) {
+  if (loops.empty()) {
+    body(int64_t{0}, int64_t{0});
+    return;
+  }
+  const Loop inner = loops.front();
+  const auto outer = loops.subspan(1);
+  std::array<int64_t, LoopNest::kMaxLoops> left;
+  for (std::size_t d = 0; d < outer.size(); ++d)
+    left[d] = outer[d].extent;
+  int64_t to = 0, from = 0;
+  while (true) {
+    for (int64_t i = 0; i < inner.extent; ++i)
+      body(to + i * inner.to, from + i * inner.from);
+    std::size_t d = 0;
+    for (; d < outer.size(); ++d) {
+      to += outer[d].to;
+      from += outer[d].from;
+      if (--left[d] > 0)
+        break;
+      to -= outer[d].extent * outer[d].to;
+      from -= outer[d].extent * outer[d].from;
+      left[d] = outer[d].extent;
+    }
+    if (d == outer.size())
+      return;
+  }
+}
+
+} // namespace einsumc
+
+#endif // EINSUMC_RUNTIME_COPYLOOPS_H

@@ -1,0 +1,63 @@
+//===- DefaultThreads.cpp - how many threads a rank uses unless told --------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "DefaultThreads.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace einsumc {
+namespace {
+
+/// The cores this rank may use, all unset when the system does not say (more cores than fit).
+cpu_set_t coresOfRank() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
+    CPU_ZERO(&cores);
+  return cores;
+}
+
+/// The core sets of all ranks of this node.
+std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
+  barrier(comm); // Late ranks are waited for politely.
+  MPI_Comm node = MPI_COMM_NULL;
+  checkMpi(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
+           "MPI_Comm_split_type");
+  int ranks = 1;
+  MPI_Comm_size(node, &ranks);
+  std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
+  const int code =
+      MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node);
+  MPI_Comm_free(&node);
+  checkMpi(code, "MPI_Allgather");
+  return all;
+}
+
+} // namespace
+
+int defaultThreads(const Communicator &comm) {
+  const cpu_set_t own = coresOfRank();
+  const std::vector<cpu_set_t> all = coresOnNode(comm, own);
+  const char *variable = std::getenv("OMP_NUM_THREADS");
+  if (variable != nullptr && *variable != '\0')
+    return omp_get_max_threads();
+  if (CPU_COUNT(&own) == 0)
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency() / all.size()));
+  const auto sharing = std::count_if(all.begin(), all.end(), [&](const cpu_set_t &other) {
+    cpu_set_t common;
+    CPU_AND(&common, &own, &other);
+    return CPU_COUNT(&common) > 0;
+  });
+  return std::max(1, CPU_COUNT(&own) / static_cast<int>(sharing));
+}
+
+} // namespace einsumc

@@ -1,0 +1,190 @@
+//===- Exchange.cpp - a tensor from one layout to another -------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Exchange.h"
+#include "einsumc/StridedCopy.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace einsumc {
+
+namespace {
+
+/// Where a box lies in a row-major block around it.
+struct BoxView {
+  int64_t offset = 0;
+  std::vector<int64_t> strides;
+
+  BoxView(const Box &box, const Box &block) : strides(block.size()) {
+    int64_t stride = 1;
+    for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size()) {
+      strides[p] = stride;
+      offset += (box[p].begin - block[p].begin) * stride;
+    }
+  }
+};
+
+/// Whether the box is one run of elements in the row-major block around it.
+bool isContiguous(const Box &box, const Box &block) {
+  std::size_t cut = box.size(); // The last position that the box does not fill.
+  while (cut > 0 && box[cut - 1] == block[cut - 1])
+    --cut;
+  return std::all_of(box.begin(), box.begin() + static_cast<std::ptrdiff_t>(cut > 0 ? cut - 1 : 0),
+                     [](const Interval &interval) { return interval.size() == 1; });
+}
+
+/// Copies (or adds) a box of one row-major block to where it lies in another.
+template <class T>
+void moveBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock,
+             bool adds) {
+  const BoxView toView(box, toBlock);
+  const BoxView fromView(box, fromBlock);
+  std::vector<CopyLoop> loops;
+  loops.reserve(box.size());
+  for (std::size_t p = 0; p < box.size(); ++p)
+    loops.push_back({box[p].size(), toView.strides[p], fromView.strides[p]});
+  if (adds)
+    addStrided<T>(to + toView.offset, from + fromView.offset, std::span<const CopyLoop>(loops));
+  else
+    copyParallel<T>(to + toView.offset, from + fromView.offset, std::span<const CopyLoop>(loops));
+}
+
+/// The indices of the transfers, those of one box next to each other and by sender.
+std::vector<std::size_t> groupedByBox(const std::vector<Transfer> &transfers) {
+  std::vector<std::size_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Incoming boxes are the same or disjoint: where they begin tells them apart.
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return std::ranges::lexicographical_compare(transfers[a].box, transfers[b].box, {},
+                                                &Interval::begin, &Interval::begin);
+  });
+  return order;
+}
+
+} // namespace
+
+template <class T>
+Exchange<T>::Exchange(const Communicator &comm, MemoryLedger &ledger, const Layout &source,
+                      const Layout &target, int tag)
+    : comm(comm), tag(tag), incoming(incomingTransfers(source, target, comm.rank())),
+      outgoing(outgoingTransfers(source, target, comm.rank())) {
+  std::erase_if(outgoing, [&](const Transfer &t) { return t.to == comm.rank(); });
+  // Every rank starts with another receiver, so that they do not all fall upon the first one.
+  std::ranges::rotate(outgoing, std::ranges::upper_bound(outgoing, comm.rank(), {}, &Transfer::to));
+  planReceives(ledger, target.box(comm.rank()));
+  planSends(ledger, source.box(comm.rank()));
+}
+
+template <class T> void Exchange<T>::planReceives(MemoryLedger &ledger, const Box &block) {
+  receiveSteps.resize(incoming.size());
+  const std::vector<std::size_t> order = groupedByBox(incoming);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (incoming[order[i]].box != incoming[order[i - 1]].box)
+      continue;
+    receiveSteps[order[i]].isFirst = false;
+    receiveSteps[order[i - 1]].next = static_cast<int>(order[i]);
+  }
+
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < incoming.size(); ++i) {
+    Step &step = receiveSteps[i];
+    if (incoming[i].from == comm.rank())
+      continue;
+    step.inPlace = step.isFirst && isContiguous(incoming[i].box, block);
+    step.offset = size;
+    if (!step.inPlace)
+      size += static_cast<std::size_t>(volume(incoming[i].box));
+  }
+  receiveBuffer = Buffer(ledger, size * sizeof(T));
+}
+
+template <class T> void Exchange<T>::planSends(MemoryLedger &ledger, const Box &block) {
+  std::size_t size = 0;
+  for (const Transfer &transfer : outgoing) {
+    const bool inPlace = isContiguous(transfer.box, block);
+    sendSteps.push_back({.inPlace = inPlace, .offset = size});
+    if (!inPlace)
+      size += static_cast<std::size_t>(volume(transfer.box));
+  }
+  sendBuffer = Buffer(ledger, size * sizeof(T));
+}
+
+template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Tensor<T> &source) {
+  Traffic traffic;
+  for (std::size_t i = 0; i < outgoing.size(); ++i) {
+    const Box &box = outgoing[i].box;
+    T *data = nullptr;
+    if (sendSteps[i].inPlace) {
+      data = source.data() + BoxView(box, source.box()).offset;
+    } else {
+      data = reinterpret_cast<T *>(sendBuffer.data()) + sendSteps[i].offset;
+      moveBox<T>(box, data, box, source.data(), source.box(), false);
+    }
+    const std::span<T> elements(data, static_cast<std::size_t>(volume(box)));
+    requests.send(std::as_bytes(elements), static_cast<int>(outgoing[i].to), tag);
+    traffic.bytes += static_cast<int64_t>(elements.size_bytes());
+    ++traffic.messages;
+  }
+  return traffic;
+}
+
+/// Where an incoming message is received.
+template <class T> std::span<T> Exchange<T>::landing(std::size_t index, const Tensor<T> &target) {
+  const Box &box = incoming[index].box;
+  const Step &step = receiveSteps[index];
+  T *data = step.inPlace ? target.data() + BoxView(box, target.box()).offset
+                         : reinterpret_cast<T *>(receiveBuffer.data()) + step.offset;
+  return {data, static_cast<std::size_t>(volume(box))};
+}
+
+/// Brings what has arrived (or is here already) from where it landed to its place.
+template <class T>
+void Exchange<T>::place(std::size_t index, const Tensor<T> &source, const Tensor<T> &target) {
+  const Box &box = incoming[index].box;
+  const bool adds = !receiveSteps[index].isFirst;
+  if (incoming[index].from == comm.rank())
+    moveBox<T>(box, target.data(), target.box(), source.data(), source.box(), adds);
+  else if (!receiveSteps[index].inPlace)
+    moveBox<T>(box, target.data(), target.box(), landing(index, target).data(), box, adds);
+}
+
+template <class T> Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target) {
+  Requests requests(comm);
+  std::vector<std::size_t> received; // Of every message received: its incoming transfer.
+  int own = -1;
+  for (std::size_t i = 0; i < incoming.size(); ++i) {
+    if (incoming[i].from == comm.rank()) {
+      own = static_cast<int>(i);
+      continue;
+    }
+    requests.receive(std::as_writable_bytes(landing(i, target)), static_cast<int>(incoming[i].from),
+                     tag);
+    received.push_back(i);
+  }
+  const Traffic traffic = startSends(requests, source);
+
+  // What a transfer waits for before it is placed: its data and the one before it in its chain.
+  std::vector<int> missing;
+  for (const Step &step : receiveSteps)
+    missing.push_back(step.isFirst ? 1 : 2);
+  auto settle = [&](int index) {
+    while (index >= 0 && --missing[static_cast<std::size_t>(index)] == 0) {
+      place(static_cast<std::size_t>(index), source, target);
+      index = receiveSteps[static_cast<std::size_t>(index)].next;
+    }
+  };
+  settle(own);
+  for (int message = requests.waitAny(); message >= 0; message = requests.waitAny())
+    if (const auto m = static_cast<std::size_t>(message); m < received.size())
+      settle(static_cast<int>(received[m]));
+  return traffic;
+}
+
+template class Exchange<float>;
+template class Exchange<double>;
+
+} // namespace einsumc

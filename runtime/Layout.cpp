@@ -1,0 +1,304 @@
+//===- Layout.cpp - where every rank's part of a tensor lies ----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Layout.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace einsumc {
+
+Interval intersect(Interval a, Interval b) {
+  const int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+Interval blockOf(Interval whole, int64_t parts, int64_t index) {
+  const int64_t quotient = whole.size() / parts;
+  const int64_t remainder = whole.size() % parts;
+  const int64_t begin = whole.begin + index * quotient + std::min(index, remainder);
+  return {begin, begin + quotient + (index < remainder ? 1 : 0)};
+}
+
+int64_t volume(const Box &box) {
+  int64_t product = 1;
+  for (const Interval &interval : box)
+    product *= interval.size();
+  return product;
+}
+
+Box intersect(const Box &a, const Box &b) {
+  Box common(a.size());
+  std::ranges::transform(a, b, common.begin(),
+                         [](Interval x, Interval y) { return intersect(x, y); });
+  return common;
+}
+
+int64_t Grid::size() const {
+  int64_t product = 1;
+  for (int64_t extent : extents)
+    product *= extent;
+  return product;
+}
+
+bool Grid::contains(int64_t rank) const { return rank >= firstRank && rank - firstRank < size(); }
+
+std::vector<int64_t> Grid::coordinates(int64_t rank) const {
+  std::vector<int64_t> result(extents.size());
+  int64_t rest = rank - firstRank;
+  for (std::size_t axis = extents.size(); axis-- > 0; rest /= extents[axis])
+    result[axis] = rest % extents[axis];
+  return result;
+}
+
+int64_t Grid::rankAt(const std::vector<int64_t> &coordinates) const {
+  int64_t index = 0;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    index = index * extents[axis] + coordinates[axis];
+  return firstRank + index;
+}
+
+namespace {
+
+using Coordinates = std::vector<int64_t>;
+
+Box wholeBox(const Layout &layout) {
+  Box box;
+  box.reserve(layout.extents.size());
+  for (int64_t extent : layout.extents)
+    box.push_back({0, extent});
+  return box;
+}
+
+/// The axes that cut the tensor, in the order in which they do.
+std::vector<std::size_t> cutsInOrder(const Layout &layout) {
+  std::vector<std::size_t> cuts;
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if (layout.axes[axis].kind == AxisKind::Split)
+      cuts.push_back(axis);
+  std::ranges::stable_sort(cuts, {}, [&](std::size_t axis) { return layout.axes[axis].level; });
+  return cuts;
+}
+
+std::vector<std::size_t> axesOfKind(const Layout &layout, AxisKind kind) {
+  std::vector<std::size_t> result;
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if (layout.axes[axis].kind == kind)
+      result.push_back(axis);
+  return result;
+}
+
+/// The block that holds an index of a range cut over so many parts: the inverse of blockOf.
+int64_t blockHolding(Interval whole, int64_t parts, int64_t index) {
+  const int64_t quotient = whole.size() / parts;
+  const int64_t remainder = whole.size() % parts;
+  const int64_t offset = index - whole.begin;
+  const int64_t inLargeBlocks = remainder * (quotient + 1);
+  if (offset < inLargeBlocks)
+    return offset / (quotient + 1);
+  return remainder + (offset - inLargeBlocks) / quotient;
+}
+
+/// Enumerates the blocks of a layout that meet a box, without a look at those that do not.
+class BlockWalk {
+public:
+  using Visit = std::function<void(const Coordinates &, const Box &block)>;
+
+  /// \param repeated the kind of axes (Copy or Partial) of which every coordinate is visited; the
+  /// coordinates on the axes that neither cut nor repeat are 0.
+  BlockWalk(const Layout &layout, const Box &wanted, AxisKind repeated, Visit visit)
+      : layout(layout), wanted(wanted), cuts(cutsInOrder(layout)),
+        repeats(axesOfKind(layout, repeated)), visit(std::move(visit)),
+        coordinates(layout.axes.size(), 0), block(wholeBox(layout)) {}
+
+  void run() {
+    if (volume(intersect(block, wanted)) > 0)
+      walkCut(0);
+  }
+
+private:
+  /// \pre the block as cut so far meets the wanted box
+  void walkCut(std::size_t cut) {
+    if (cut == cuts.size()) {
+      walkRepeat(0);
+      return;
+    }
+    const std::size_t axis = cuts[cut];
+    const int64_t parts = layout.grid.extents[axis];
+    const auto position = static_cast<std::size_t>(layout.axes[axis].position);
+    const Interval whole = block[position];
+    const Interval common = intersect(whole, wanted[position]);
+    const int64_t last = blockHolding(whole, parts, common.end - 1);
+    for (int64_t i = blockHolding(whole, parts, common.begin); i <= last; ++i) {
+      coordinates[axis] = i;
+      block[position] = blockOf(whole, parts, i);
+      walkCut(cut + 1);
+    }
+    block[position] = whole;
+  }
+
+  void walkRepeat(std::size_t repeat) {
+    if (repeat == repeats.size()) {
+      visit(coordinates, block);
+      return;
+    }
+    const std::size_t axis = repeats[repeat];
+    for (int64_t i = 0; i < layout.grid.extents[axis]; ++i) {
+      coordinates[axis] = i;
+      walkRepeat(repeat + 1);
+    }
+  }
+
+  const Layout &layout;
+  const Box &wanted;
+  std::vector<std::size_t> cuts;
+  std::vector<std::size_t> repeats;
+  Visit visit;
+  Coordinates coordinates;
+  Box block;
+};
+
+/// Which of its replicas sends a block of the source to one receiver: the receiver itself when it
+/// is one, else the replica at the same coordinates on all Copy axes, which is found so:
+/// - On an axis along which both layouts are copies of the same grid, the receiver's own
+///   coordinate, so that what concerns one copy stays among its ranks.
+/// - On the others in turn by the number of the receiver, counted first over receivers of the same
+///   block and then over blocks, so that neither a block nor a range of blocks is asked of few.
+class SenderChoice {
+public:
+  SenderChoice(const Layout &source, const Layout &target, int64_t receiver)
+      : source(source), receiver(receiver), replica(source.axes.size(), 0) {
+    if (source.grid.contains(receiver))
+      own = source.grid.coordinates(receiver);
+    const Coordinates place = target.grid.coordinates(receiver);
+    const bool sameGrid = source.grid == target.grid;
+    auto isShared = [&](std::size_t axis) {
+      return sameGrid && source.axes[axis].kind == AxisKind::Copy &&
+             target.axes[axis].kind == AxisKind::Copy;
+    };
+
+    int64_t turn = 0;
+    for (AxisKind kind : {AxisKind::Split, AxisKind::Copy})
+      for (std::size_t axis : axesOfKind(target, kind))
+        if (!isShared(axis))
+          turn = turn * target.grid.extents[axis] + place[axis];
+
+    for (std::size_t axis : axesOfKind(source, AxisKind::Copy)) {
+      if (isShared(axis)) {
+        replica[axis] = place[axis];
+        continue;
+      }
+      replica[axis] = turn % source.grid.extents[axis];
+      turn /= source.grid.extents[axis];
+    }
+  }
+
+  /// The sender of the block at the given coordinates; those on Copy axes do not matter.
+  int64_t of(Coordinates block) const {
+    if (isOwn(block))
+      return receiver;
+    for (std::size_t axis : axesOfKind(source, AxisKind::Copy))
+      block[axis] = replica[axis];
+    return source.grid.rankAt(block);
+  }
+
+private:
+  bool isOwn(const Coordinates &block) const {
+    if (!source.grid.contains(receiver))
+      return false;
+    for (std::size_t axis = 0; axis < own.size(); ++axis)
+      if (source.axes[axis].kind != AxisKind::Copy && own[axis] != block[axis])
+        return false;
+    return true;
+  }
+
+  const Layout &source;
+  int64_t receiver;
+  Coordinates own;     ///< of the receiver on the source's grid, if it is there
+  Coordinates replica; ///< on the Copy axes of the source
+};
+
+} // namespace
+
+bool Layout::holds(int64_t rank) const {
+  if (!grid.contains(rank))
+    return false;
+  const Coordinates place = grid.coordinates(rank);
+  return std::ranges::all_of(axesOfKind(*this, AxisKind::Root),
+                             [&](std::size_t axis) { return place[axis] == 0; });
+}
+
+Box Layout::box(int64_t rank) const {
+  if (!holds(rank))
+    return Box(extents.size());
+  const Coordinates place = grid.coordinates(rank);
+  Box block = wholeBox(*this);
+  for (std::size_t axis : cutsInOrder(*this)) {
+    Interval &range = block[static_cast<std::size_t>(axes[axis].position)];
+    range = blockOf(range, grid.extents[axis], place[axis]);
+  }
+  return block;
+}
+
+bool Layout::isPrimary(int64_t rank) const {
+  if (!holds(rank))
+    return false;
+  const Coordinates place = grid.coordinates(rank);
+  return std::ranges::all_of(axesOfKind(*this, AxisKind::Copy),
+                             [&](std::size_t axis) { return place[axis] == 0; });
+}
+
+bool Layout::hasPartial() const { return !axesOfKind(*this, AxisKind::Partial).empty(); }
+
+int64_t Layout::localSize(int64_t rank) const { return holds(rank) ? volume(box(rank)) : 0; }
+
+std::vector<Transfer> incomingTransfers(const Layout &source, const Layout &target, int64_t to) {
+  std::vector<Transfer> transfers;
+  if (!target.holds(to))
+    return transfers;
+  const Box wanted = target.box(to);
+  const SenderChoice sender(source, target, to);
+  BlockWalk(source, wanted, AxisKind::Partial, [&](const Coordinates &place, const Box &block) {
+    transfers.push_back({sender.of(place), to, intersect(block, wanted)});
+  }).run();
+  std::ranges::sort(transfers, {}, &Transfer::from);
+  return transfers;
+}
+
+std::vector<Transfer> outgoingTransfers(const Layout &source, const Layout &target, int64_t from) {
+  std::vector<Transfer> transfers;
+  if (!source.holds(from))
+    return transfers;
+  const Box held = source.box(from);
+  const Coordinates place = source.grid.coordinates(from);
+  BlockWalk(target, held, AxisKind::Copy, [&](const Coordinates &receiver, const Box &block) {
+    const int64_t to = target.grid.rankAt(receiver);
+    if (SenderChoice(source, target, to).of(place) == from)
+      transfers.push_back({from, to, intersect(block, held)});
+  }).run();
+  std::ranges::sort(transfers, {}, &Transfer::to);
+  return transfers;
+}
+
+int64_t transferVolume(const Layout &source, const Layout &target) {
+  int64_t sumsPerElement = 1;
+  for (std::size_t axis : axesOfKind(source, AxisKind::Partial))
+    sumsPerElement *= source.grid.extents[axis];
+
+  // A receiver gets every element once for each partial sum, and from itself what it has.
+  int64_t total = 0;
+  const int64_t end = target.grid.firstRank + target.grid.size();
+  for (int64_t to = target.grid.firstRank; to < end; ++to) {
+    total += sumsPerElement * target.localSize(to);
+    if (source.holds(to) && target.holds(to))
+      total -= volume(intersect(source.box(to), target.box(to)));
+  }
+  return total;
+}
+
+} // namespace einsumc

@@ -1,0 +1,214 @@
+//===- Program.cpp - the main function of emitted programs ------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Program.h"
+
+#include "Arguments.h"
+#include "Describe.h"
+#include "Npy.h"
+#include "OnRoot.h"
+#include "PartFile.h"
+#include "Philox.h"
+#include "Statistics.h"
+#include "Verify.h"
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+namespace einsumc {
+namespace {
+
+constexpr int kSuccess = 0, kFailure = 1, kWrongUsage = 2;
+
+/// The words of the command line as rank 0 got them: a launcher may give ranks different ones.
+/// Collective.
+std::vector<std::string> agreedWords(const Communicator &comm, int argc, char **argv) {
+  std::string joined;
+  for (int i = 1; i < argc; ++i)
+    joined += argv[i] + std::string(1, '\0');
+  joined = broadcast(comm, std::move(joined));
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start < joined.size();) {
+    const std::size_t end = joined.find('\0', start);
+    words.push_back(joined.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+/// One run of the program on one rank. Its members live until the error that ended it is reported:
+/// the ranks that wait for this one must hear of it before anything here waits for them.
+class Runner {
+public:
+  Runner(const ProgramDescription &description,
+         const std::function<std::unique_ptr<Program>(Session &)> &make)
+      : description(description), make(make), world(MPI_COMM_WORLD) {}
+
+  /// Returns the exit status; does not throw.
+  int run(int argc, char **argv) noexcept {
+    try {
+      return runSteps(agreedWords(world, argc, argv));
+    } catch (const UsageError &error) {
+      return complain(error, kWrongUsage);
+    } catch (const CollectiveError &error) {
+      return complain(error, kFailure);
+    } catch (const std::bad_alloc &) {
+      return abort("out of memory");
+    } catch (const std::exception &error) {
+      return abort(error.what());
+    } catch (...) {
+      return abort("unknown exception");
+    }
+  }
+
+private:
+  int runSteps(std::vector<std::string> words) {
+    arguments = parseArguments(description, std::move(words));
+    if (!arguments.message.empty()) {
+      print(arguments.message);
+      return kSuccess;
+    }
+    if (!arguments.describe)
+      requireRanks();
+    requireWritableFiles();
+
+    const double start = MPI_Wtime();
+    session.emplace(MPI_COMM_WORLD, arguments.threads);
+    if (arguments.describe) {
+      print(describe(description, *session));
+      return kSuccess;
+    }
+    program = make(*session);
+    const double made = MPI_Wtime();
+    fillInputs();
+    const double filled = MPI_Wtime();
+    Recorder recorder;
+    for (int i = 0; i < arguments.repeat; ++i)
+      timeRun(recorder);
+    report(recorder.finish(*session, made - start, filled - made));
+    if (arguments.verify && !verifyResult())
+      return kFailure;
+    writeOutputs();
+    return kSuccess;
+  }
+
+  void requireRanks() const {
+    if (world.size() == description.ranks)
+      return;
+    const std::string compiled = std::to_string(description.ranks);
+    const std::string started = std::to_string(world.size());
+    throw CollectiveError("this program was compiled for " + compiled +
+                          (description.ranks == 1 ? " rank" : " ranks") + " but started on " +
+                          started + ": start it with mpirun -n " + compiled +
+                          ", or compile it with einsumc --ranks=" + started);
+  }
+
+  void requireWritableFiles() const {
+    if (arguments.outputs.empty() && arguments.statistics.empty())
+      return;
+    doOnRoot(world, [&] {
+      for (const auto &[tensor, file] : arguments.outputs)
+        requireWritable(file);
+      if (!arguments.statistics.empty())
+        requireWritable(arguments.statistics);
+    });
+  }
+
+  void fillInputs() {
+    for (std::size_t i = 0; i < description.tensors.size(); ++i) {
+      const TensorDescription &tensor = description.tensors[i];
+      if (!tensor.isInput)
+        continue;
+      const TensorView view = program->tensor(static_cast<int>(i));
+      const auto file = arguments.inputs.find(static_cast<int>(i));
+      if (file == arguments.inputs.end()) {
+        fillRandom(view, arguments.seed, tensor.name);
+        continue;
+      }
+      const std::string note = readNpy(session->comm(), file->second, tensor.name, view);
+      if (!note.empty() && session->rank() == 0)
+        std::cerr << "einsumc: note: " << note << std::endl;
+    }
+  }
+
+  void timeRun(Recorder &recorder) {
+    session->startRun(description.nodes.size());
+    barrier(session->comm());
+    const double start = MPI_Wtime();
+    program->run();
+    recorder.addRun(*session, MPI_Wtime() - start);
+  }
+
+  void report(const Statistics &statistics) const {
+    print(summarize(statistics, description, session->threads()));
+    if (arguments.statistics.empty())
+      return;
+    doOnRoot(session->comm(), [&] {
+      const std::string json = formatStatistics(statistics, description, session->threads());
+      PartFile file(arguments.statistics, json, json.size());
+      file.commit();
+    });
+    print("wrote " + arguments.statistics + "\n");
+  }
+
+  bool verifyResult() {
+    VerifyOptions options;
+    options.seed = arguments.seed;
+    const Verification result = verify(*session, description, *program, options);
+    print(result.text);
+    if (!result.passed && !arguments.outputs.empty())
+      print("no output was written\n");
+    return result.passed;
+  }
+
+  void writeOutputs() {
+    for (const auto &[tensor, file] : arguments.outputs) {
+      writeNpy(session->comm(), file, program->output(tensor));
+      print("wrote " + file + "\n");
+    }
+  }
+
+  void print(const std::string &text) const {
+    if (world.rank() == 0)
+      std::cout << text << std::flush;
+  }
+
+  int complain(const Error &error, int status) const {
+    if (world.rank() == 0)
+      std::cerr << "einsumc: " << error.what() << std::endl;
+    return status;
+  }
+
+  int abort(const std::string &what) const {
+    std::cerr << "einsumc: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+    MPI_Abort(MPI_COMM_WORLD, kFailure);
+    std::_Exit(kFailure); // Where MPI_Abort returns, nothing here may wait for other ranks.
+  }
+
+  const ProgramDescription &description;
+  const std::function<std::unique_ptr<Program>(Session &)> &make;
+  const Communicator world;
+  Arguments arguments;
+  std::optional<Session> session;
+  std::unique_ptr<Program> program; ///< dies before the session it uses
+};
+
+} // namespace
+
+int runProgram(int argc, char **argv, const ProgramDescription &description,
+               const std::function<std::unique_ptr<Program>(Session &)> &make) {
+  try {
+    const Environment environment(&argc, &argv);
+    return Runner(description, make).run(argc, argv);
+  } catch (const std::exception &error) { // Before there is a communicator to agree on.
+    std::cerr << std::string("einsumc: ") + error.what() + "\n" << std::flush;
+    return kFailure;
+  }
+}
+
+} // namespace einsumc

@@ -1,0 +1,157 @@
+//===- SimdVector.h - the vectors that hand-blocked kernels are written in --------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+// The vector extension of GCC and Clang gives arithmetic on every machine; only loads and stores
+// of a part of a vector need the instructions of one.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_SIMDVECTOR_H
+#define EINSUMC_RUNTIME_SIMDVECTOR_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
+namespace einsumc::simd {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+/// Vectors that a register-blocked kernel may keep sums in, which leaves some for its operands.
+inline constexpr int kSums = 24;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+inline constexpr int kSums = 12;
+#else
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kSums = 12;
+#endif
+
+/// `Bytes / sizeof(T)` elements in one register. The attribute is spelt for each type because
+/// compilers disagree on dependent ones.
+template <class T, int Bytes> struct VectorOf;
+template <int Bytes> struct VectorOf<float, Bytes> {
+  using type [[gnu::vector_size(Bytes)]] = float;
+  using Index [[gnu::vector_size(Bytes)]] = int32_t;
+};
+template <int Bytes> struct VectorOf<double, Bytes> {
+  using type [[gnu::vector_size(Bytes)]] = double;
+  using Index [[gnu::vector_size(Bytes)]] = int64_t;
+};
+
+template <class T> using Vector = typename VectorOf<T, kVectorBytes>::type;
+template <class T> inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class V = void, class T> inline V loadAs(const T *source) {
+  V result;
+  std::memcpy(&result, source, sizeof(V));
+  return result;
+}
+template <class T> inline Vector<T> load(const T *source) { return loadAs<Vector<T>>(source); }
+template <class T, class V> inline void store(T *target, V value) {
+  std::memcpy(target, &value, sizeof(V));
+}
+
+/// Stores a vector without a copy in the caches where the machine can; endStoresPastCaches must
+/// follow before other threads may see it. \pre target is aligned to the vector's size
+template <class T, class V> inline void storePastCaches(T *target, V value) {
+#ifdef __AVX__
+  if constexpr (sizeof(V) == sizeof(__m256i))
+    return _mm256_stream_si256(reinterpret_cast<__m256i *>(target),
+                               reinterpret_cast<__m256i>(value));
+#endif
+  store(target, value);
+}
+inline void endStoresPastCaches() {
+#ifdef __AVX__
+  _mm_sfence();
+#endif
+}
+
+/// The sum of the lanes, halves first.
+template <class T> inline T sumLanes(Vector<T> value) {
+  T lanes[kLanes<T>];
+  store(lanes, value);
+  for (int step = kLanes<T> / 2; step > 0; step /= 2)
+    for (int lane = 0; lane < step; ++lane)
+      lanes[lane] += lanes[lane + step];
+  return lanes[0];
+}
+
+/// The first `count` lanes of a vector, 1 to all of them: loads give 0 in the others, and neither
+/// loads nor stores touch their memory.
+template <class T> class LaneMask {
+public:
+  explicit LaneMask(int count);
+  Vector<T> load(const T *source) const;
+  void store(T *target, Vector<T> value) const;
+
+private:
+#if defined(__AVX512F__)
+  uint32_t mask;
+#elif defined(__AVX__)
+  __m256i mask;
+#else
+  int count;
+#endif
+};
+
+#if defined(__AVX512F__)
+template <class T> LaneMask<T>::LaneMask(int count) : mask((1U << count) - 1U) {}
+template <> inline Vector<float> LaneMask<float>::load(const float *source) const {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), source);
+}
+template <> inline Vector<double> LaneMask<double>::load(const double *source) const {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), source);
+}
+template <> inline void LaneMask<float>::store(float *target, Vector<float> value) const {
+  _mm512_mask_storeu_ps(target, static_cast<__mmask16>(mask), value);
+}
+template <> inline void LaneMask<double>::store(double *target, Vector<double> value) const {
+  _mm512_mask_storeu_pd(target, static_cast<__mmask8>(mask), value);
+}
+#elif defined(__AVX__)
+template <> inline LaneMask<float>::LaneMask(int count) {
+  const VectorOf<float, 32>::Index lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  mask = reinterpret_cast<__m256i>(lane < count);
+}
+template <> inline LaneMask<double>::LaneMask(int count) {
+  const VectorOf<double, 32>::Index lane = {0, 1, 2, 3};
+  mask = reinterpret_cast<__m256i>(lane < count);
+}
+template <> inline Vector<float> LaneMask<float>::load(const float *source) const {
+  return _mm256_maskload_ps(source, mask);
+}
+template <> inline Vector<double> LaneMask<double>::load(const double *source) const {
+  return _mm256_maskload_pd(source, mask);
+}
+template <> inline void LaneMask<float>::store(float *target, Vector<float> value) const {
+  _mm256_maskstore_ps(target, mask, value);
+}
+template <> inline void LaneMask<double>::store(double *target, Vector<double> value) const {
+  _mm256_maskstore_pd(target, mask, value);
+}
+#else
+template <class T> LaneMask<T>::LaneMask(int count) : count(count) {}
+template <class T> Vector<T> LaneMask<T>::load(const T *source) const {
+  Vector<T> result = {};
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (lane < count)
+      result[lane] = source[lane];
+  return result;
+}
+template <class T> void LaneMask<T>::store(T *target, Vector<T> value) const {
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (lane < count)
+      target[lane] = value[lane];
+}
+#endif
+
+} // namespace einsumc::simd
+
+#endif // EINSUMC_RUNTIME_SIMDVECTOR_H

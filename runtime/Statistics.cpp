@@ -1,0 +1,153 @@
+//===- Statistics.cpp - what a program measured about itself ----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "Statistics.h"
+
+#include "Format.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+namespace einsumc {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double gigaRate(double flops, double seconds) { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
+
+} // namespace
+
+double totalFlops(const ProgramDescription &description) {
+  return std::accumulate(description.nodes.begin(), description.nodes.end(), 0.0,
+                         [](double sum, const NodeDescription &node) { return sum + node.flops; });
+}
+
+std::string mpiLibrary() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  checkMpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  std::string_view view(text.data(), static_cast<std::size_t>(length));
+  view = view.substr(0, view.find('\n')); // MPICH goes on with how it was built.
+  std::string result;
+  for (const char c : view) // and separates with tabs
+    if (c != '\t' && c != '\0')
+      result += c;
+    else if (!result.empty() && result.back() != ' ')
+      result += ' ';
+  return result;
+}
+
+void Recorder::addRun(const Session &session, double seconds) {
+  Run run;
+  run.times = {seconds, 0};
+  std::vector<int64_t> counts;
+  for (const Session::NodeRecord &record : session.nodeRecords()) {
+    run.times[1] += record.waitSeconds;
+    run.times.insert(run.times.end(), {record.seconds, record.waitSeconds});
+    counts.insert(counts.end(), {record.traffic.bytes, record.traffic.messages});
+  }
+  maxOverRanks(session.comm(), run.times);
+  sumOverRanks(session.comm(), counts);
+  for (std::size_t i = 0; i < counts.size(); i += 2)
+    run.traffic.push_back({counts[i], counts[i + 1]});
+  runs.push_back(std::move(run));
+}
+
+Statistics Recorder::finish(Session &session, double setupSeconds, double inputSeconds) const {
+  std::array<double, 2> times{setupSeconds, inputSeconds};
+  maxOverRanks(session.comm(), times);
+  auto peak = static_cast<int64_t>(session.memory().peakBytes());
+  maxOverRanks(session.comm(), std::span(&peak, 1));
+
+  const auto medianOf = [this](std::size_t time) {
+    std::vector<double> values;
+    for (const Run &run : runs)
+      values.push_back(run.times[time]);
+    return median(std::move(values));
+  };
+  Statistics statistics;
+  statistics.seconds = medianOf(0);
+  statistics.waitSeconds = medianOf(1);
+  statistics.setupSeconds = times[0];
+  statistics.inputSeconds = times[1];
+  statistics.peakBytes = peak;
+  statistics.repeat = static_cast<int>(runs.size());
+  const std::vector<Traffic> &traffic = runs.back().traffic;
+  for (std::size_t node = 0; node < traffic.size(); ++node) {
+    statistics.nodes.push_back({medianOf(2 + 2 * node), medianOf(3 + 2 * node), traffic[node]});
+    statistics.traffic.bytes += traffic[node].bytes;
+    statistics.traffic.messages += traffic[node].messages;
+  }
+  return statistics;
+}
+
+std::string formatStatistics(const Statistics &statistics, const ProgramDescription &description,
+                             int threads) {
+  using Json = nlohmann::ordered_json;
+  const double flops = totalFlops(description);
+  Json json = {
+      {"program", description.name},
+      {"einsumc", EINSUMC_VERSION},
+      {"mpi", mpiLibrary()},
+      {"dtype", description.dtype == DType::F32 ? "f32" : "f64"},
+      {"ranks", description.ranks},
+      {"threads", threads},
+      {"repeat", statistics.repeat},
+      {"seconds", statistics.seconds},
+      {"setup_seconds", statistics.setupSeconds},
+      {"input_seconds", statistics.inputSeconds},
+      {"flops", flops},
+      {"gflops", gigaRate(flops, statistics.seconds)},
+      {"bytes_sent", statistics.traffic.bytes},
+      {"messages", statistics.traffic.messages},
+      {"wait_seconds", statistics.waitSeconds},
+      {"peak_bytes", statistics.peakBytes},
+      {"nodes", Json::array()},
+  };
+  for (std::size_t i = 0; i < statistics.nodes.size(); ++i) {
+    const Statistics::Node &measured = statistics.nodes[i];
+    const NodeDescription &node = description.nodes[i];
+    json["nodes"].push_back({
+        {"name", description.tensors[static_cast<std::size_t>(node.tensor)].name},
+        {"algorithm", node.algorithm},
+        {"grid", node.grid},
+        {"seconds", measured.seconds},
+        {"flops", node.flops},
+        {"gflops", gigaRate(node.flops, measured.seconds)},
+        {"bytes_sent", measured.traffic.bytes},
+        {"messages", measured.traffic.messages},
+        {"wait_seconds", measured.waitSeconds},
+        {"predicted_seconds", node.predictedSeconds},
+        {"predicted_bytes", node.predictedBytes},
+    });
+  }
+  // Names are the user's: bytes that are no UTF-8 are replaced, not thrown about.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string summarize(const Statistics &statistics, const ProgramDescription &description,
+                      int threads) {
+  std::string text = description.name + ": " + formatNumber(statistics.seconds) + " s";
+  if (statistics.repeat > 1)
+    text += " (median of " + std::to_string(statistics.repeat) + ")";
+  text += ", " + formatNumber(gigaRate(totalFlops(description), statistics.seconds)) +
+          " GFLOPS, on " + countOf(description.ranks, "rank") + " with " +
+          countOf(threads, "thread") + "; sent " + formatBytes(statistics.traffic.bytes) + " in " +
+          countOf(statistics.traffic.messages, "message") + "\n";
+  return text;
+}
+
+} // namespace einsumc

@@ -1,0 +1,114 @@
+//===- StridedCopy.cpp - copies between strided views -----------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/StridedCopy.h"
+
+#include "CopyKernels.h"
+#include "CopyLoops.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// Smaller copies are done before a team has started.
+constexpr int64_t kSerialBytes = 32 * 1024;
+
+/// The two innermost loops of a copy and the kernel for them.
+template <class T> struct Innermost {
+  CopyKernel<T> kernel;
+  Loop inner, outer;
+};
+
+/// \p inner goes furthest inside in the target, and \p outer in the source if that is another one.
+template <class T, class Op> Innermost<T> chooseKernel(const Loop &inner, const Loop &outer) {
+  if (inner.to == 1 && inner.from == 1 && inner.extent > kMostUnrolled)
+    return {copyRows<T, Op>, inner, outer};
+  if (inner.to == 1 && outer.from == 1 && std::min(inner.extent, outer.extent) >= kPacket<T>)
+    return {transpose<T, Op>, inner, outer};
+  if (inner.extent <= kMostUnrolled && (inner.extent <= outer.extent || outer.from != 1))
+    return {unrolledKernel<T, Op>(inner.extent), inner, outer};
+  if (outer.extent <= kMostUnrolled)
+    return {unrolledKernel<T, Op>(outer.extent), outer, inner};
+  return {copyStridedBlocks<T, Op>, inner, outer};
+}
+
+/// Takes the loops that matter most to the memory out of the nest: the innermost of the target,
+/// and that of the source, or the next when it is the same.
+template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
+  constexpr Loop kOnce = {1, 0, 0};
+  if (nest.loops().empty())
+    return chooseKernel<T, Op>(kOnce, kOnce);
+  if (nest.loops().size() == 1)
+    return chooseKernel<T, Op>(nest.take(0), kOnce);
+  const std::size_t source = innermostInSource(nest.loops());
+  const Loop outer = nest.take(source == 0 ? 1 : source);
+  return chooseKernel<T, Op>(nest.take(0), outer);
+}
+
+template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
+  const Innermost<T> work = takeInnermost<T, Op>(nest);
+  nest.sortForBoth();
+  forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+    work.kernel(target + to, source + from, work.inner, work.outer);
+  });
+  if (Op::isPastCaches)
+    simd::endStoresPastCaches();
+}
+
+/// Copies of so many bytes do not stay in the caches.
+bool isPastCaches(int64_t bytes) {
+  constexpr int64_t kCaches = 8 * 1024 * 1024;
+  return bytes > kCaches;
+}
+
+} // namespace
+
+template <class T>
+void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  LoopNest nest(loops);
+  if (nest.empty())
+    return;
+  if (isPastCaches(nest.steps() * static_cast<int64_t>(sizeof(T))))
+    runCopy<T, OverwritePastCaches>(target, source, nest);
+  else
+    runCopy<T, Overwrite>(target, source, nest);
+}
+
+template <class T>
+void addStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  LoopNest nest(loops);
+  if (!nest.empty())
+    runCopy<T, Increment>(target, source, nest);
+}
+
+template <class T> void copyParallel(T *target, const T *source, std::span<const CopyLoop> loops) {
+  LoopNest nest(loops);
+  if (nest.empty())
+    return;
+  const int parts = omp_get_max_threads();
+  if (parts == 1 || nest.steps() * static_cast<int64_t>(sizeof(T)) < kSerialBytes)
+    return runCopy<T, Overwrite>(target, source, nest);
+#pragma omp parallel for schedule(static) num_threads(parts)
+  for (int part = 0; part < parts; ++part) {
+    LoopNest mine = nest;
+    const CopyOffset begin = cutLoops(mine.loops(), parts, part);
+    if (mine.steps() > 0)
+      runCopy<T, Overwrite>(target + begin.to, source + begin.from, mine);
+  }
+}
+
+template void copyStrided(float *, const float *, std::span<const CopyLoop>) noexcept;
+template void copyStrided(double *, const double *, std::span<const CopyLoop>) noexcept;
+template void addStrided(float *, const float *, std::span<const CopyLoop>) noexcept;
+template void addStrided(double *, const double *, std::span<const CopyLoop>) noexcept;
+template void copyParallel(float *, const float *, std::span<const CopyLoop>);
+template void copyParallel(double *, const double *, std::span<const CopyLoop>);
+
+} // namespace einsumc

@@ -1,0 +1,98 @@
+//===- TileKernel.cpp - the product of two small strided tiles --------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/TileKernel.h"
+
+#include "JitKernel.h"
+#include "PortableKernel.h"
+#include "einsumc/StridedCopy.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// Whether machine code beats the portable kernel, as measured by tools/bench/kernels.cpp.
+bool isWorthGenerating(const TileShape &s) { return isRow(s.m, s.cM) && s.n > 1 && s.k > 1; }
+
+} // namespace
+
+template <class T> struct TileKernel<T>::Runs {
+  static void nothing(const TileKernel & /*kernel*/, const T * /*a*/, const T * /*b*/,
+                      T * /*c*/) noexcept {}
+
+  static void clear(const TileKernel &kernel, const T * /*a*/, const T * /*b*/, T *c) noexcept {
+    const TileShape &s = kernel.work;
+    const T zero = 0;
+    copyStrided<T>(c, &zero, {{s.c, s.cC, 0}, {s.m, s.cM, 0}, {s.n, s.cN, 0}});
+  }
+
+  template <bool IsExchanged>
+  static void portable(const TileKernel &kernel, const T *a, const T *b, T *c) noexcept {
+    kernel.portable(kernel.work, IsExchanged ? b : a, IsExchanged ? a : b, c);
+  }
+
+  template <bool IsExchanged>
+  static void jit(const TileKernel &kernel, const T *a, const T *b, T *c) noexcept {
+    const TileShape &s = kernel.work;
+    if constexpr (IsExchanged)
+      std::swap(a, b);
+    for (int64_t i = 0; i < s.c; ++i)
+      kernel.jit(a + i * s.aC, b + i * s.bC, c + i * s.cC);
+  }
+};
+
+template <class T> TileKernel<T>::TileKernel(const TileShape &shape) : tile(shape), work(shape) {
+  if (shape.c == 0 || shape.m == 0 || shape.n == 0 || (shape.k == 0 && shape.accumulate)) {
+    run = Runs::nothing;
+    return;
+  }
+  if (shape.k == 0) {
+    run = Runs::clear;
+    return;
+  }
+  const bool isExchanged = shouldExchange(shape);
+  if (isExchanged)
+    work = exchangeOperands(shape);
+  jit = isWorthGenerating(work) ? generateTile<T>(work) : nullptr;
+  portable = portableTile<T>(work);
+  if (jit)
+    run = isExchanged ? Runs::template jit<true> : Runs::template jit<false>;
+  else
+    run = isExchanged ? Runs::template portable<true> : Runs::template portable<false>;
+}
+
+template <class T>
+TileKernelSet<T>::TileKernelSet(TileRange c, TileRange m, TileRange n, TileRange k,
+                                const TileShape &strides)
+    : tileC(std::min(c.tile, c.extent)), tileM(std::min(m.tile, m.extent)),
+      tileN(std::min(n.tile, n.extent)), tileK(std::min(k.tile, k.extent)), kernels(32) {
+  // The size that a bit of select's index stands for, in elements; 0 for a remainder that is none.
+  const auto sizeOf = [](const TileRange &range, int64_t tile, bool isRemainder) {
+    return (isRemainder ? (tile > 0 ? range.extent % tile : 0) : tile) * range.fused;
+  };
+  for (std::size_t index = 0; index < kernels.size(); ++index) {
+    const auto bit = [&](int position) { return (index >> position & 1) != 0; };
+    TileShape shape = strides;
+    shape.c = sizeOf(c, tileC, bit(4));
+    shape.m = sizeOf(m, tileM, bit(3));
+    shape.n = sizeOf(n, tileN, bit(2));
+    shape.k = sizeOf(k, tileK, bit(1));
+    shape.accumulate = bit(0);
+    const bool isEmptyRemainder = (bit(4) && shape.c == 0) || (bit(3) && shape.m == 0) ||
+                                  (bit(2) && shape.n == 0) || (bit(1) && shape.k == 0);
+    if (!isEmptyRemainder)
+      kernels[index] = TileKernel<T>(shape);
+  }
+}
+
+template class TileKernel<float>;
+template class TileKernel<double>;
+template class TileKernelSet<float>;
+template class TileKernelSet<double>;
+
+} // namespace einsumc

@@ -1,0 +1,127 @@
+//===- Verify.cpp - comparison with an independent evaluation ---------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+#include "Finding.h"
+#include "Format.h"
+#include "NodeCheck.h"
+#include "VerifyWhole.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace einsumc {
+namespace {
+
+/// Checks nodes while the program runs.
+class NodeByNode {
+public:
+  NodeByNode(Session &session, const ProgramDescription &description, Program &program,
+             const VerifyOptions &options)
+      : session(session), description(description), program(program), options(options) {}
+
+  void run() {
+    session.setObserver([this](int node) { checkNode(node); });
+    session.startRun(description.nodes.size());
+    program.run();
+    session.setObserver(nullptr);
+    for (const auto &[tensor, layout] : description.finalLayouts)
+      checkFinal(tensor);
+  }
+
+  const Finding &worstFinding() const { return worst; }
+  const std::string &allNotes() const { return notes; }
+
+private:
+  const TensorDescription &tensorAt(int index) const {
+    return description.tensors[static_cast<std::size_t>(index)];
+  }
+
+  void checkNode(int index) {
+    const NodeDescription &node = description.nodes[static_cast<std::size_t>(index)];
+    std::vector<TensorUse> operands;
+    for (const OperandDescription &operand : node.operands)
+      operands.push_back({program.tensor(operand.tensor), operand.dims});
+    check(NodeCheck(session.comm(), description, tensorAt(node.tensor).name,
+                    {program.tensor(node.tensor), tensorAt(node.tensor).dims}, operands,
+                    options.chunk));
+  }
+
+  /// The way to an output's final layout is a node that changes nothing.
+  void checkFinal(int tensor) {
+    const std::vector<int> &dims = tensorAt(tensor).dims;
+    check(NodeCheck(session.comm(), description, tensorAt(tensor).name,
+                    {program.output(tensor), dims}, {{program.tensor(tensor), dims}},
+                    options.chunk));
+  }
+
+  void check(const NodeCheck &node) {
+    const uint64_t seed = mixBits(options.seed + ++checks);
+    const bool finite =
+        std::none_of(node.operands.begin(), node.operands.end(), [&](const TensorUse &operand) {
+          return firstNonFinite(node.comm, operand.view).has_value();
+        });
+    if (!finite) {
+      addNote("no projection of " + node.name + ": its operands are not finite");
+    } else if (const auto index = firstNonFinite(node.comm, node.result.view)) {
+      keepWorse(worst, {HUGE_VAL, 0, node.name + formatIndex(*index) + ", which is not finite"});
+      return;
+    }
+    keepWorse(worst, checkEntries(node, options.samples, seed));
+    if (!finite)
+      return;
+    std::string note;
+    keepWorse(worst, checkProjections(node, options.sharedLimit, seed, note));
+    addNote(note);
+  }
+
+  void addNote(const std::string &note) {
+    if (!note.empty())
+      notes += "verify: " + note + "\n";
+  }
+
+  Session &session;
+  const ProgramDescription &description;
+  Program &program;
+  const VerifyOptions &options;
+  uint64_t checks = 0;
+  Finding worst;
+  std::string notes;
+};
+
+std::string formatFinding(const Finding &finding, const std::string &method) {
+  const std::string verdict = finding.passed() ? "verified" : "NOT verified";
+  if (finding.where.empty())
+    return verdict + ": nothing to compare (" + method + ")\n";
+  return verdict + ": largest error " + formatNumber(finding.error) + ", bound " +
+         formatNumber(finding.bound) + ", at " + finding.where + " (" + method + ")\n";
+}
+
+} // namespace
+
+Verification verify(Session &session, const ProgramDescription &description, Program &program,
+                    const VerifyOptions &options) {
+  Finding finding;
+  std::string method, notes;
+  if (isSmall(description, options.wholeLimit)) {
+    finding = verifyWhole(session.comm(), description, program);
+    method = "every element of the outputs against f64";
+  } else {
+    NodeByNode checks(session, description, program, options);
+    checks.run();
+    finding = checks.worstFinding();
+    notes = checks.allNotes();
+    method = "sampled entries and random projections of every node";
+  }
+  // Rank 0's word counts: floating-point sums may differ between ranks.
+  const std::string answer = broadcast(session.comm(), (finding.passed() ? "1" : "0") + notes +
+                                                           formatFinding(finding, method));
+  return {answer.front() == '1', answer.substr(1)};
+}
+
+} // namespace einsumc

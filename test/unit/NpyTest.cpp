@@ -1,0 +1,245 @@
+//===- NpyTest.cpp - tensors in .npy files ----------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "../../runtime/Npy.h"
+#include "../../runtime/NpyHeader.h"
+
+#include "RandomLayout.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace einsumc;
+using test::RandomLayouts;
+
+/// How the elements of a file are stored.
+struct Storage {
+  char order = '<';
+  int bytes = 4;
+  bool fortran = false;
+};
+
+/// The number that every test stores at a row-major index: exact in f32.
+double valueAt(int64_t index) { return static_cast<double>(index) - 0.5; }
+
+int64_t elementsOf(const std::vector<int64_t> &extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::string bytesOf(double value, const Storage &storage) {
+  std::string bytes(static_cast<std::size_t>(storage.bytes), '\0');
+  const auto narrow = static_cast<float>(value);
+  std::memcpy(bytes.data(), storage.bytes == 4 ? static_cast<const void *>(&narrow) : &value,
+              bytes.size());
+  if (storage.order == '>')
+    std::reverse(bytes.begin(), bytes.end());
+  return bytes;
+}
+
+/// The row-major index of the element that comes i-th in Fortran order.
+int64_t fortranElement(int64_t i, const std::vector<int64_t> &extents) {
+  std::vector<int64_t> index;
+  for (const int64_t extent : extents) {
+    index.push_back(i % extent);
+    i /= extent;
+  }
+  int64_t element = 0;
+  for (std::size_t p = 0; p < extents.size(); ++p)
+    element = element * extents[p] + index[p];
+  return element;
+}
+
+std::string fileOf(const std::vector<int64_t> &extents, const Storage &storage) {
+  const std::string dict = "{'descr': '" + std::string(1, storage.order) + "f" +
+                           std::to_string(storage.bytes) +
+                           "', 'fortran_order': " + (storage.fortran ? "True" : "False") +
+                           ", 'shape': " + formatShape(extents) + ", }\n";
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(dict.size() & 0xFF);
+  file += static_cast<char>(dict.size() >> 8);
+  file += dict;
+  for (int64_t i = 0; i < elementsOf(extents); ++i)
+    file += bytesOf(valueAt(storage.fortran ? fortranElement(i, extents) : i), storage);
+  return file;
+}
+
+std::string contentsOf(const std::string &file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+class Npy : public testing::Test {
+public:
+  Npy() : comm(MPI_COMM_WORLD) {
+    std::string name = "/tmp/einsumc_npy_test_XXXXXX";
+    if (comm.rank() == 0)
+      EXPECT_NE(mkdtemp(name.data()), nullptr);
+    directory = broadcast(comm, name);
+  }
+  ~Npy() override {
+    barrier(comm);
+    if (comm.rank() == 0)
+      std::filesystem::remove_all(directory);
+  }
+
+  /// Rank 0 writes a file for all.
+  std::string make(const std::string &contents) {
+    const std::string file = directory + "/in.npy";
+    if (comm.rank() == 0)
+      std::ofstream(file, std::ios::binary) << contents;
+    barrier(comm);
+    return file;
+  }
+
+  /// Whether the block has the values of this test.
+  template <class T> void expectValues(const Tensor<T> &tensor) {
+    const Box &box = tensor.box();
+    for (int64_t local = 0; local < tensor.size(); ++local) {
+      int64_t rest = local, stride = 1, element = 0;
+      for (std::size_t p = box.size(); p-- > 0; stride *= tensor.layout().extents[p]) {
+        element += stride * (box[p].begin + rest % box[p].size());
+        rest /= box[p].size();
+      }
+      ASSERT_EQ(tensor.data()[local], valueAt(element)) << element;
+    }
+  }
+
+  /// The text of the CollectiveError that all ranks must throw.
+  template <class Action> std::string complaint(Action &&action) {
+    std::string text;
+    try {
+      action();
+    } catch (const CollectiveError &error) {
+      text = error.what();
+    }
+    EXPECT_EQ(broadcast(comm, text), text);
+    return text;
+  }
+
+  Communicator comm;
+  MemoryLedger ledger;
+  std::string directory;
+};
+
+template <class T> void readAll(Npy &test, const Storage &storage, std::size_t pieceBytes) {
+  RandomLayouts layouts(static_cast<uint64_t>(storage.bytes) + pieceBytes);
+  for (int i = 0; i < 8; ++i) {
+    const std::vector<int64_t> extents = layouts.extents();
+    const Layout layout = layouts.layout(extents, test.comm.size(), false);
+    const std::string file = test.make(fileOf(extents, storage));
+    const Tensor<T> tensor(test.ledger, layout, test.comm.rank());
+    const std::string note = readNpy(test.comm, file, "A", TensorView::of(tensor), pieceBytes);
+    EXPECT_EQ(note.find("is converted") != std::string::npos, storage.bytes == 8 && sizeof(T) == 4);
+    test.expectValues(tensor);
+    barrier(test.comm);
+  }
+}
+
+TEST_F(Npy, ReadsAnyStorageIntoAnyLayout) {
+  for (const char order : {'<', '>'})
+    for (const int bytes : {4, 8})
+      for (const bool fortran : {false, true})
+        for (const std::size_t pieceBytes : {std::size_t{12}, kNpyPiece}) {
+          readAll<float>(*this, {order, bytes, fortran}, pieceBytes);
+          readAll<double>(*this, {order, bytes, fortran}, pieceBytes);
+        }
+}
+
+TEST_F(Npy, WritesWhatItReadFromAnyLayout) {
+  RandomLayouts layouts(17);
+  const std::string file = directory + "/out.npy";
+  for (int i = 0; i < 20; ++i) {
+    const std::vector<int64_t> extents = layouts.extents();
+    const Layout layout = layouts.layout(extents, comm.size(), false);
+    const std::string input = make(fileOf(extents, {'<', 8, false}));
+    const Tensor<double> tensor(ledger, layout, comm.rank());
+    readNpy(comm, input, "A", TensorView::of(tensor));
+    writeNpy(comm, file, TensorView::of(tensor), i % 2 == 0 ? 24 : kNpyPiece);
+
+    const std::string contents = contentsOf(file);
+    const std::string header = formatNpyHeader(8, extents);
+    ASSERT_EQ(contents.substr(0, header.size()), header);
+    std::string data;
+    for (int64_t e = 0; e < elementsOf(extents); ++e)
+      data += bytesOf(valueAt(e), {'<', 8, false});
+    EXPECT_TRUE(contents.substr(header.size()) == data);
+    EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+    barrier(comm);
+  }
+}
+
+TEST_F(Npy, RefusesFilesThatDoNotFitWithOneMessage) {
+  const std::vector<int64_t> extents = {3, 4};
+  const Layout layout{extents, {{comm.size()}, 0}, {split(0)}};
+  const Tensor<float> tensor(ledger, layout, comm.rank());
+  const auto reading = [&](const std::string &file) {
+    return complaint([&] { readNpy(comm, file, "A", TensorView::of(tensor)); });
+  };
+  const std::string good = fileOf(extents, {});
+  const std::string file = directory + "/in.npy";
+  make(good.substr(0, good.size() - 1));
+  EXPECT_EQ(reading(file), file + ": the file has " + std::to_string(good.size() - 1) +
+                               " bytes, but its header says " + std::to_string(good.size()) +
+                               ": it was cut off");
+  make(good + "x");
+  EXPECT_EQ(reading(file), file + ": the file has " + std::to_string(good.size() + 1) +
+                               " bytes, but its header says " + std::to_string(good.size()));
+  make(fileOf({4, 3}, {}));
+  EXPECT_EQ(reading(file), file + ": the shape is (4, 3), but tensor A has (3, 4)");
+  make(fileOf({12}, {}));
+  EXPECT_EQ(reading(file), file + ": the shape is (12,), but tensor A has (3, 4)");
+  make("no array");
+  EXPECT_EQ(reading(file), file + ": this is no .npy file: it does not start with \\x93NUMPY");
+  EXPECT_EQ(reading(directory + "/none.npy"),
+            directory + "/none.npy: cannot read: No such file or directory");
+  EXPECT_EQ(reading(directory), directory + ": is a directory");
+}
+
+TEST_F(Npy, LeavesNothingBehindWhenItCannotWrite) {
+  const Layout layout{{3}, {{comm.size()}, 0}, {split(0)}};
+  const Tensor<float> tensor(ledger, layout, comm.rank());
+  const std::string missing = directory + "/none/out.npy";
+  EXPECT_EQ(complaint([&] { writeNpy(comm, missing, TensorView::of(tensor)); }),
+            missing + ".part: cannot create: No such file or directory");
+
+  // A directory of that name: only the last step, the renaming, fails.
+  const std::string taken = directory + "/taken";
+  if (comm.rank() == 0)
+    std::filesystem::create_directories(taken + "/full");
+  barrier(comm);
+  EXPECT_EQ(complaint([&] { writeNpy(comm, taken, TensorView::of(tensor)); }),
+            taken + ": cannot create: Is a directory");
+  barrier(comm);
+  EXPECT_FALSE(std::filesystem::exists(taken + ".part"));
+}
+
+TEST_F(Npy, SaysThatTheDiskIsFull) {
+  // More than any disk has; the tensor's memory is never looked at.
+  const int64_t extent = int64_t{1} << 58;
+  const Layout layout{{extent}, {{}, comm.size()}, {}};
+  const TensorView view{DType::F64, &layout, {{0, 0}}, false, nullptr};
+  const std::string file = directory + "/huge.npy";
+  const std::string text = complaint([&] { writeNpy(comm, file, view); });
+  EXPECT_EQ(text.substr(0, text.find(" write ")), file + ".part: cannot") << text;
+  EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+}
+
+} // namespace

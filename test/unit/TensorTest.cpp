@@ -1,0 +1,89 @@
+//===- TensorTest.cpp - the memory of tensors -------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+namespace {
+
+using namespace einsumc;
+
+TEST(Buffer, isAlignedToCacheLines) {
+  MemoryLedger ledger;
+  const Buffer small(ledger, 1);
+  const Buffer large(ledger, 1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(small.data()) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % 64, 0U);
+}
+
+TEST(Buffer, ofNoBytesHasNoMemory) {
+  MemoryLedger ledger;
+  EXPECT_EQ(Buffer(ledger, 0).data(), nullptr);
+  EXPECT_EQ(ledger.peakBytes(), 0U);
+}
+
+TEST(Buffer, ledgerKnowsWhatIsHeldAndWasHeld) {
+  MemoryLedger ledger;
+  const Buffer first(ledger, 100);
+  {
+    const Buffer second(ledger, 50);
+  }
+  const Buffer third(ledger, 20);
+  EXPECT_EQ(ledger.currentBytes(), 120U);
+  EXPECT_EQ(ledger.peakBytes(), 150U);
+}
+
+TEST(Buffer, movesAreNotCountedTwice) {
+  MemoryLedger ledger;
+  {
+    Buffer first(ledger, 100);
+    std::byte *const memory = first.data();
+    Buffer second(std::move(first));
+    EXPECT_EQ(second.data(), memory);
+    EXPECT_EQ(ledger.currentBytes(), 100U);
+    second = Buffer(ledger, 30);
+    EXPECT_EQ(ledger.currentBytes(), 30U);
+    EXPECT_EQ(second.size(), 30U);
+  }
+  EXPECT_EQ(ledger.currentBytes(), 0U);
+}
+
+TEST(Buffer, poisonIsNaN) {
+  MemoryLedger ledger;
+  setenv("EINSUMC_POISON", "1", 1);
+  const Buffer buffer(ledger, 3 * sizeof(double));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(std::isnan(reinterpret_cast<const double *>(buffer.data())[i]));
+}
+
+TEST(Tensor, blockIsRowMajor) {
+  MemoryLedger ledger;
+  const Layout layout{{5, 4, 3}, {{2}}, {split(1)}};
+  const Tensor<float> tensor(ledger, layout, 1);
+  EXPECT_EQ(tensor.size(), 5 * 2 * 3);
+  EXPECT_EQ(tensor.stride(0), 6);
+  EXPECT_EQ(tensor.stride(1), 3);
+  EXPECT_EQ(tensor.stride(2), 1);
+  EXPECT_EQ(tensor.at({1, 3, 2}) - tensor.data(), 6 + 3 + 2);
+}
+
+TEST(Tensor, ofARankThatHoldsNothingIsEmpty) {
+  MemoryLedger ledger;
+  const Layout scalar{{}, {{2}}, {atRoot()}};
+  EXPECT_EQ(Tensor<double>(ledger, scalar, 0).size(), 1);
+  const Tensor<double> nothing(ledger, scalar, 1);
+  EXPECT_FALSE(nothing.held());
+  EXPECT_EQ(nothing.size(), 0);
+  EXPECT_EQ(nothing.data(), nullptr);
+}
+
+} // namespace

@@ -1,0 +1,29 @@
+//===- FixedSchedule.h - what the user decided of the schedule --------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_TOOLS_FIXEDSCHEDULE_H
+#define EINSUMC_TOOLS_FIXEDSCHEDULE_H
+
+#include "Options.h"
+
+#include "compiler/ir/ReadPlan.h"
+
+#include <optional>
+
+namespace einsumc {
+
+/// The schedules that --plan and --algorithm fix; --algorithm wins, a named node over `*`. `*`
+/// passes over nodes that lack the dims that the algorithm needs.
+std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &options,
+                                             Diagnostics &diagnostics);
+
+/// Whether what every rank stores fits so many bytes; if not says what is missing and which tensor
+/// is the largest.
+bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory);
+
+} // namespace einsumc
+
+#endif // EINSUMC_TOOLS_FIXEDSCHEDULE_H

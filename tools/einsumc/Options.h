@@ -1,0 +1,54 @@
+//===- Options.h - the compiler's command line ------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_TOOLS_OPTIONS_H
+#define EINSUMC_TOOLS_OPTIONS_H
+
+#include "compiler/ir/Tree.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace einsumc {
+
+enum class Stage : uint8_t { Ein, Tree, Order, Plan, Loops, Cpp, Dot, Json };
+
+/// What the user asked for; texts are unchecked.
+struct Options {
+  std::optional<std::string> inputFile;
+  std::optional<std::string> tree;
+  std::optional<std::string> einsum;
+  std::string sizes;
+  std::optional<std::string> path;
+  ElementType elementType = ElementType::F32;
+
+  std::string output = "-";
+  Stage stage = Stage::Cpp;
+  int64_t ranks = 1;
+  std::optional<std::string> machineFile;
+  std::optional<int64_t> memory;
+  std::optional<std::string> planFile;
+  std::vector<std::string> algorithms; ///< NODE=NAME
+
+  bool library = false;
+  std::string headerFile;
+  std::optional<std::string> dependencyFile;
+  bool run = false;
+  std::vector<std::string> launcher;   ///< words of --launcher; empty: the configured one
+  std::vector<std::string> programArgs; ///< after `--`
+  bool explain = false;
+  bool timePasses = false;
+};
+
+/// Parses the command line. Prints help or the version and exits with 0 when asked to; reports
+/// wrong usage on stderr and returns nothing.
+std::optional<Options> parseOptions(int argc, char **argv);
+
+} // namespace einsumc
+
+#endif // EINSUMC_TOOLS_OPTIONS_H

@@ -1,0 +1,113 @@
+//===- PrintStages.cpp - order, dot and json of --emit ----------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "PrintStages.h"
+
+#include "compiler/ir/Cost.h"
+#include "compiler/ir/Moves.h"
+#include "compiler/support/Text.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+namespace einsumc {
+
+void printOrder(const Tree &tree, llvm::raw_ostream &out) {
+  double flops = 0;
+  int64_t largest = 0;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    out << equationText(tree, id)
+        << llvm::format("  # %.4g flops, %lld elements\n", tree.flops(id),
+                        static_cast<long long>(tree.elements(id)));
+    flops += tree.flops(id);
+    largest = std::max(largest, tree.elements(id));
+  }
+  out << llvm::format("# %.4g flops, largest result %lld elements\n", flops,
+                      static_cast<long long>(largest));
+}
+
+void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
+              llvm::raw_ostream &out) {
+  out << "digraph einsum {\n  rankdir=BT;\n  node [fontname=\"monospace\"];\n";
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    const Node &node = tree.node(id);
+    const std::string text = tensorText(tree, node.name, node.dims);
+    if (node.kind == NodeKind::Input) {
+      out << "  n" << id << " [shape=box, label=\"" << text << "\\n"
+          << placementText(tree, id, homePlacement(tree, schedule, id)) << "\"];\n";
+      continue;
+    }
+    const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
+    const NodeCost cost = costOf(tree, machine, schedule, id);
+    out << "  n" << id << " [shape=" << (node.isOutput ? "doubleoctagon" : "ellipse")
+        << ", label=\"" << text << "\\n"
+        << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
+        << llvm::format("%.3g flops, %.3g s, ", tree.flops(id), cost.seconds)
+        << bytesText(cost.bytes) << " sent\"];\n";
+    const NodeMoves moves = movesOf(tree, schedule, id);
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      const std::vector<Placement> &hops = moves.operands[o];
+      const NodeId from = node.operands[o].node;
+      out << "  n" << from << " -> n" << id;
+      if (!hops.empty())
+        out << " [label=\"to " << placementText(tree, from, hops.back()) << "\"]";
+      out << ";\n";
+    }
+  }
+  out << "}\n";
+}
+
+namespace {
+
+void writeNode(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId id,
+               llvm::json::OStream &json) {
+  const Node &node = tree.node(id);
+  json.attribute("name", node.name);
+  json.attributeArray("dims", [&] {
+    for (DimId dim : node.dims)
+      json.value(tree.dim(dim).name);
+  });
+  json.attribute("output", node.isOutput);
+  json.attribute("placement", placementText(tree, id, homePlacement(tree, schedule, id)));
+  if (node.kind == NodeKind::Input)
+    return;
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
+  const NodeCost cost = costOf(tree, machine, schedule, id);
+  json.attribute("equation", equationText(tree, id));
+  json.attributeArray("operands", [&] {
+    for (const Operand &operand : node.operands)
+      json.value(tree.node(operand.node).name);
+  });
+  json.attribute("algorithm", algorithmName(tree, id, on));
+  json.attribute("schedule", nodeScheduleText(tree, id, on));
+  json.attribute("flops", tree.flops(id));
+  json.attribute("predicted_seconds", cost.seconds);
+  json.attribute("predicted_bytes", cost.bytes);
+}
+
+} // namespace
+
+void printJson(const Tree &tree, const Machine &machine, const Schedule &schedule,
+               llvm::raw_ostream &out) {
+  llvm::json::OStream json(out, 2);
+  json.object([&] {
+    json.attribute("dtype", name(tree.elementType()));
+    json.attribute("ranks", schedule.ranks);
+    json.attributeObject("dims", [&] {
+      for (const Dim &dim : tree.dims())
+        json.attribute(dim.name, dim.extent);
+    });
+    json.attributeArray("nodes", [&] {
+      for (NodeId id = 0; id < tree.size(); ++id)
+        json.object([&] { writeNode(tree, machine, schedule, id, json); });
+    });
+  });
+  out << "\n";
+}
+
+} // namespace einsumc

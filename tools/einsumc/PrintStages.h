@@ -1,0 +1,31 @@
+//===- PrintStages.h - order, dot and json of --emit ------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_TOOLS_PRINTSTAGES_H
+#define EINSUMC_TOOLS_PRINTSTAGES_H
+
+#include "compiler/ir/Machine.h"
+#include "compiler/ir/Schedule.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace einsumc {
+
+/// The contractions in the order of evaluation with their flops and the elements of their results.
+void printOrder(const Tree &tree, llvm::raw_ostream &out);
+
+/// The planned tree as a graph in Graphviz's language: tensors with their placements, nodes with
+/// their algorithms, edges with what has to move.
+void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
+              llvm::raw_ostream &out);
+
+/// Tree, schedule and predictions as JSON.
+void printJson(const Tree &tree, const Machine &machine, const Schedule &schedule,
+               llvm::raw_ostream &out);
+
+} // namespace einsumc
+
+#endif // EINSUMC_TOOLS_PRINTSTAGES_H

@@ -1,0 +1,147 @@
+//===- main.cpp - the compiler as a list of passes --------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "Explain.h"
+#include "FixedSchedule.h"
+#include "Launch.h"
+#include "Options.h"
+#include "Output.h"
+#include "PassTimer.h"
+#include "PrintStages.h"
+
+#include "compiler/codegen/Codegen.h"
+#include "compiler/frontend/ReadBracketTree.h"
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/frontend/ReadEinsum.h"
+#include "compiler/ir/Machine.h"
+#include "compiler/lower/Lower.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Plan.h"
+
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/PrettyStackTrace.h"
+
+using namespace einsumc;
+
+namespace {
+
+constexpr int kSuccess = 0, kMistake = 1, kUsage = 2;
+
+class Driver {
+public:
+  explicit Driver(const Options &options) : options(options), timer(options.timePasses) {}
+
+  int run() {
+    const std::optional<Tree> read = timer.run("read", [&] { return readTree(); });
+    if (!read)
+      return kMistake;
+    if (options.stage == Stage::Ein)
+      return write([&](llvm::raw_ostream &out) { print(*read, out); });
+
+    const Tree normal = timer.run("normalise", [&] { return normalise(*read); });
+    const std::optional<Tree> tree =
+        timer.run("order", [&] { return orderGreedily(normal, diagnostics); });
+    if (!tree)
+      return kMistake;
+    if (options.stage == Stage::Tree)
+      return write([&](llvm::raw_ostream &out) { print(*tree, out); });
+    if (options.stage == Stage::Order)
+      return write([&](llvm::raw_ostream &out) { printOrder(*tree, out); });
+
+    const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
+    if (!machine)
+      return kMistake;
+    const std::optional<PartialSchedule> fixed = timer.run(
+        "fixed schedule", [&] { return fixedSchedule(*tree, options, diagnostics); });
+    if (!fixed)
+      return kMistake;
+    const Schedule schedule =
+        timer.run("plan", [&] { return plan(*tree, *machine, {options.ranks, *fixed}); });
+    if (options.explain)
+      explain(*tree, *machine, schedule, *fixed, llvm::errs());
+    if (!fitsMemory(*tree, *machine, schedule))
+      return kMistake;
+    return finish(*tree, *machine, schedule);
+  }
+
+private:
+  std::optional<Tree> readTree() {
+    if (options.tree)
+      return readBracketTree(*options.tree, options.sizes, options.elementType, diagnostics);
+    if (options.einsum)
+      return readEinsum(*options.einsum, options.sizes,
+                        options.path ? std::optional<llvm::StringRef>(*options.path) : std::nullopt,
+                        options.elementType, diagnostics);
+    const std::optional<llvm::StringRef> text = readFile(*options.inputFile, diagnostics);
+    if (!text)
+      return std::nullopt;
+    return readEin(*text, diagnostics);
+  }
+
+  std::optional<Machine> machineToUse() {
+    if (!options.machineFile)
+      return Machine{};
+    const std::optional<llvm::StringRef> text = readFile(*options.machineFile, diagnostics);
+    if (!text)
+      return std::nullopt;
+    return readMachine(*text, diagnostics);
+  }
+
+  bool fitsMemory(const Tree &tree, const Machine &machine, const Schedule &schedule) {
+    if (!options.memory && !options.machineFile)
+      return true;
+    return checkMemory(tree, schedule, options.memory.value_or(machine.memory));
+  }
+
+  int finish(const Tree &tree, const Machine &machine, const Schedule &schedule) {
+    if (options.stage == Stage::Plan)
+      return write([&](llvm::raw_ostream &out) { print(tree, schedule, out); });
+    if (options.stage == Stage::Dot)
+      return write([&](llvm::raw_ostream &out) { printDot(tree, machine, schedule, out); });
+    if (options.stage == Stage::Json)
+      return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
+
+    const std::optional<LoweredProgram> program =
+        timer.run("lower", [&] { return lower(tree, schedule, diagnostics); });
+    if (!program)
+      return kMistake;
+    if (options.stage == Stage::Loops)
+      return write([&](llvm::raw_ostream &out) { print(tree, schedule, *program, out); });
+
+    const CodegenOptions how = codegenOptions(options);
+    const GeneratedCode code = timer.run(
+        "codegen", [&] { return generateCpp(tree, machine, schedule, *program, how); });
+    if (options.run && options.output == "-")
+      return compileAndLaunch(code.source, options);
+    if (options.library &&
+        !writeFile(options.headerFile, [&](llvm::raw_ostream &out) { out << code.header; }))
+      return kMistake;
+    const int status = write([&](llvm::raw_ostream &out) { out << code.source; });
+    return status == kSuccess && options.run ? compileAndLaunch(code.source, options) : status;
+  }
+
+  /// Writes the output and, when asked for, the dependency file.
+  int write(llvm::function_ref<void(llvm::raw_ostream &)> print) {
+    const bool written = writeFile(options.output, print) &&
+                         (!options.dependencyFile || writeDependencies(options));
+    return written ? kSuccess : kMistake;
+  }
+
+  const Options &options;
+  Diagnostics diagnostics;
+  PassTimer timer;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::setBugReportMsg("einsumc: this is a bug in einsumc. Please report it with the command "
+                        "line, the input and the lines below.\n");
+  const llvm::InitLLVM init(argc, argv);
+  const std::optional<Options> options = parseOptions(argc, argv);
+  return options ? Driver(*options).run() : kUsage;
+}
