@@ -11,7 +11,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace einsumc {
@@ -54,6 +57,18 @@ std::map<int, std::string> parseFiles(const ProgramDescription &description,
   return files;
 }
 
+/// A number that is all of the word. CLI11's own conversions let -1 pass as an unsigned number.
+template <class T> T parseNumber(const std::string &option, const std::string &word, T least) {
+  T value{};
+  const char *end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc() || rest != end || value < least)
+    throw UsageError(option + " " + word + ": expected a whole number from " +
+                     std::to_string(least) + " to " +
+                     std::to_string(std::numeric_limits<T>::max()));
+  return value;
+}
+
 /// Two results must not go to the same file.
 void requireDistinct(const Arguments &arguments) {
   std::set<std::string> files;
@@ -78,6 +93,7 @@ std::string footer(const ProgramDescription &description) {
 Arguments parseArguments(const ProgramDescription &description, std::vector<std::string> words) {
   Arguments arguments;
   std::vector<std::string> inputs, outputs;
+  std::string seed, repeat, threads;
 
   CLI::App app("Evaluates " + description.name + ".", description.name);
   app.set_version_flag("--version", description.name + ", compiled by einsumc " EINSUMC_VERSION);
@@ -87,12 +103,12 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
   };
   addFiles("--input", inputs, "Read an input; one without a file is filled with random numbers");
   addFiles("--output", outputs, "Write an output");
-  app.add_option("--seed", arguments.seed, "Of the random inputs (default 0)")->type_name("N");
-  app.add_option("--repeat", arguments.repeat, "Runs to time (default 1)")->type_name("N");
+  app.add_option("--seed", seed, "Of the random inputs (default 0)")->type_name("N");
+  app.add_option("--repeat", repeat, "Runs to time (default 1)")->type_name("N");
   app.add_flag("--verify", arguments.verify, "Compare with an independent evaluation");
   app.add_option("--stats", arguments.statistics, "Write statistics as JSON")
       ->type_name("FILE.json");
-  app.add_option("--threads", arguments.threads, "OpenMP threads of each rank")->type_name("T");
+  app.add_option("--threads", threads, "OpenMP threads of each rank")->type_name("T");
   app.add_flag("--describe", arguments.describe, "Print tensors, nodes and plan; do not run");
 
   std::reverse(words.begin(), words.end()); // CLI11 takes them from the back
@@ -107,10 +123,12 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
   } catch (const CLI::ParseError &error) {
     throw UsageError(std::string(error.what()) + " (--help lists the arguments)");
   }
-  if (arguments.repeat < 1)
-    throw UsageError("--repeat " + std::to_string(arguments.repeat) + ": expected 1 or more");
-  if (app.count("--threads") > 0 && arguments.threads < 1)
-    throw UsageError("--threads " + std::to_string(arguments.threads) + ": expected 1 or more");
+  if (app.count("--seed") > 0)
+    arguments.seed = parseNumber<uint64_t>("--seed", seed, 0);
+  if (app.count("--repeat") > 0)
+    arguments.repeat = parseNumber<int>("--repeat", repeat, 1);
+  if (app.count("--threads") > 0)
+    arguments.threads = parseNumber<int>("--threads", threads, 1);
   if (app.count("--stats") > 0 && arguments.statistics.empty())
     throw UsageError("--stats: expected FILE.json");
   arguments.inputs = parseFiles(description, inputs, true);

@@ -46,13 +46,18 @@ void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) {
         T *const target = c + i * s.cM + j * s.cN + v * kLanes;
-        access.store(target, s.accumulate ? access.load(target) + sums[v][i][j] : sums[v][i][j]);
+        if (s.accumulate)
+          access.template put<true>(target, sums[v][i][j]);
+        else
+          access.template put<false>(target, sums[v][i][j]);
       }
 }
 
 template <class T> struct WholeVectors {
   simd::Vector<T> load(const T *source) const { return simd::load(source); }
-  void store(T *target, simd::Vector<T> value) const { simd::store(target, value); }
+  template <bool Accumulate> void put(T *target, simd::Vector<T> value) const {
+    simd::put<Accumulate>(target, value);
+  }
 };
 
 /// All of c for Rows x Columns of m x n.

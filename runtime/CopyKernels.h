@@ -94,7 +94,7 @@ void copyStridedBlocks(T *__restrict target, const T *__restrict source, const L
 }
 
 /// Transposes by registers of this size, which AVX-512 machines are no worse off with.
-inline constexpr int kPacketBytes = 32;
+inline constexpr int kPacketBytes = std::min(32, simd::kVectorBytes);
 template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
 template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
 template <class T> inline constexpr int kCacheLine = 64 / static_cast<int>(sizeof(T));
@@ -123,8 +123,9 @@ void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
   for (int x = 0; x < kSize; ++x)
     rows[x] = simd::loadAs<Packet<T>>(source + x * xFrom);
   swapHalves<T, 1>(rows, Lanes());
-  swapHalves<T, 2>(rows, Lanes());
-  if constexpr (kSize == 8)
+  if constexpr (kSize > 2)
+    swapHalves<T, 2>(rows, Lanes());
+  if constexpr (kSize > 4)
     swapHalves<T, 4>(rows, Lanes());
 #pragma GCC unroll 16
   for (int y = 0; y < kSize; ++y) {
@@ -147,8 +148,8 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom) {
       for (int x = 0; x < kSize; x += kStep)
         put(target + y * yTo + x, simd::loadAs<Packet<T>>(buffer + y * kSize + x));
   };
-  const bool isAligned = (reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0) &&
-                         yTo % kPacket<T> == 0;
+  const bool isAligned =
+      (reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0) && yTo % kPacket<T> == 0;
   if (Op::isPastCaches && isAligned)
     write([](T *packet, Packet<T> value) { simd::storePastCaches(packet, value); });
   else

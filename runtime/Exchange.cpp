@@ -8,7 +8,7 @@
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace einsumc {
 
@@ -55,13 +55,17 @@ void moveBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box
 
 /// The indices of the transfers, those of one box next to each other and by sender.
 std::vector<std::size_t> groupedByBox(const std::vector<Transfer> &transfers) {
-  std::vector<std::size_t> order(transfers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
   // Incoming boxes are the same or disjoint: where they begin tells them apart.
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return std::ranges::lexicographical_compare(transfers[a].box, transfers[b].box, {},
-                                                &Interval::begin, &Interval::begin);
-  });
+  std::vector<std::pair<std::vector<int64_t>, std::size_t>> begins(transfers.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    begins[i].second = i;
+    for (const Interval &interval : transfers[i].box)
+      begins[i].first.push_back(interval.begin);
+  }
+  std::ranges::sort(begins);
+
+  std::vector<std::size_t> order(transfers.size());
+  std::ranges::transform(begins, order.begin(), [](const auto &begin) { return begin.second; });
   return order;
 }
 
@@ -183,6 +187,8 @@ template <class T> Traffic Exchange<T>::run(const Tensor<T> &source, const Tenso
       settle(static_cast<int>(received[m]));
   return traffic;
 }
+
+template <class T> Exchange<T>::~Exchange() = default;
 
 template class Exchange<float>;
 template class Exchange<double>;

@@ -81,7 +81,8 @@ std::vector<std::size_t> cutsInOrder(const Layout &layout) {
   for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
     if (layout.axes[axis].kind == AxisKind::Split)
       cuts.push_back(axis);
-  std::ranges::stable_sort(cuts, {}, [&](std::size_t axis) { return layout.axes[axis].level; });
+  std::ranges::sort(cuts, {},
+                    [&](std::size_t axis) { return std::pair(layout.axes[axis].level, axis); });
   return cuts;
 }
 
@@ -299,6 +300,11 @@ int64_t transferVolume(const Layout &source, const Layout &target) {
       total -= volume(intersect(source.box(to), target.box(to)));
   }
   return total;
+}
+
+Layout makeLayout(std::initializer_list<int64_t> extents, std::initializer_list<int64_t> grid,
+                  std::initializer_list<AxisPlacement> axes, int64_t firstRank) {
+  return {extents, {grid, firstRank}, axes};
 }
 
 } // namespace einsumc

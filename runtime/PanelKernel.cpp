@@ -13,67 +13,72 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 namespace einsumc {
 
 namespace {
 
-constexpr int kMostColumns = simd::kSums / 2;
+/// Columns of a block with one vector of m, and with several.
+constexpr int kMostColumns = 12;
+constexpr int kManyColumns = simd::kSums / 2;
 constexpr int kMostVectors = 8;
 
-/// How many vectors of m a block of so many columns has.
+/// The most vectors of m that a block of so many columns has.
 constexpr int vectorsFor(int columns) { return std::min(kMostVectors, simd::kSums / columns); }
 
-/// One block in registers; the last of its vectors has \p tail elements.
+/// Blocks in registers; the last vector of each has \p tail elements.
 template <class T, int Vectors, int Columns, bool HasTail>
-void multiplyBlock(const TileShape &s, int tail, const T *a, const T *b, T *c) {
+void multiplyBlocks(const TileShape &s, const BlockLoop &loop, int tail, const T *a, const T *b,
+                    T *c) {
   using Vector = simd::Vector<T>;
-  constexpr int kLanes = simd::kLanes<T>;
+  constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
   const simd::LaneMask<T> mask(tail);
-  const auto load = [&](const T *source, int v) {
-    return HasTail && v == Vectors - 1 ? mask.load(source + v * kLanes)
-                                       : simd::load(source + v * kLanes);
-  };
-  Vector sums[Columns][Vectors] = {};
-  const int64_t aK = s.aK, bK = s.bK, bN = s.bN;
-  for (int64_t k = s.k; k > 0; --k, a += aK, b += bK) {
-    Vector column[Vectors];
-#pragma GCC unroll 32
-    for (int v = 0; v < Vectors; ++v)
-      column[v] = load(a, v);
-#pragma GCC unroll 32
-    for (int j = 0; j < Columns; ++j) {
-      const T factor = b[j * bN];
+  const int64_t aK = s.aK, bK = s.bK, bN = s.bN, cN = s.cN;
+  for (int64_t i = 0; i < loop.count; ++i, a += loop.a, b += loop.b, c += loop.c) {
+    Vector sums[Columns][Vectors] = {};
+    const T *row = a, *factors = b;
+    for (int64_t k = s.k; k > 0; --k, row += aK, factors += bK) {
+      Vector column[Vectors];
 #pragma GCC unroll 32
       for (int v = 0; v < Vectors; ++v)
-        sums[j][v] += column[v] * factor;
+        column[v] =
+            HasTail && v == kLast ? mask.load(row + v * kLanes) : simd::load(row + v * kLanes);
+#pragma GCC unroll 32
+      for (int j = 0; j < Columns; ++j) {
+        const T factor = factors[j * bN];
+#pragma GCC unroll 32
+        for (int v = 0; v < Vectors; ++v)
+          sums[j][v] += column[v] * factor;
+      }
     }
-  }
-  const int64_t cN = s.cN;
-  if (s.accumulate) {
+    const auto finish = [&](auto accumulate) {
 #pragma GCC unroll 32
-    for (int j = 0; j < Columns; ++j)
+      for (int j = 0; j < Columns; ++j)
 #pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v)
-        sums[j][v] += load(c + j * cN, v);
-  }
-#pragma GCC unroll 32
-  for (int j = 0; j < Columns; ++j) {
-#pragma GCC unroll 32
-    for (int v = 0; v < Vectors - HasTail; ++v)
-      simd::store(c + j * cN + v * kLanes, sums[j][v]);
-    if constexpr (HasTail)
-      mask.store(c + j * cN + (Vectors - 1) * kLanes, sums[j][Vectors - 1]);
+        for (int v = 0; v < Vectors; ++v) {
+          T *const target = c + j * cN + v * kLanes;
+          if (HasTail && v == kLast)
+            mask.template put<accumulate>(target, sums[j][v]);
+          else
+            simd::put<accumulate>(target, sums[j][v]);
+        }
+    };
+    if (s.accumulate)
+      finish(std::true_type());
+    else
+      finish(std::false_type());
   }
 }
 
 template <class T>
-using Block = void (*)(const TileShape &s, int tail, const T *a, const T *b, T *c);
+using Blocks = void (*)(const TileShape &s, const BlockLoop &loop, int tail, const T *a, const T *b,
+                        T *c);
 
 template <class T, bool HasTail, int Columns> constexpr auto blocksOfColumns() {
   return []<int... V>(std::integer_sequence<int, V...>) {
-    return std::array<Block<T>, kMostVectors>{multiplyBlock<T, V + 1, Columns, HasTail>...};
+    return std::array<Blocks<T>, kMostVectors>{multiplyBlocks<T, V + 1, Columns, HasTail>...};
   }(std::make_integer_sequence<int, vectorsFor(Columns)>());
 }
 
@@ -83,42 +88,59 @@ constexpr auto kBlocks = []<int... N>(std::integer_sequence<int, N...>) {
   return std::array{blocksOfColumns<T, HasTail, N + 1>()...};
 }(std::make_integer_sequence<int, kMostColumns>());
 
-/// The rows of m in pieces of whole vectors, at most so many that they fit \p columns columns.
-template <class T> EvenPieces vectorPieces(const TileShape &s, int64_t columns) {
-  const int64_t vectors = (s.m + simd::kLanes<T> - 1) / simd::kLanes<T>;
-  return {vectors, vectorsFor(static_cast<int>(columns))};
+/// Blocks of so many vectors and columns, the last vector of each with \p tail elements.
+template <class T> Blocks<T> blocksOf(int64_t vectors, int64_t columns, int tail) {
+  const auto &all = tail < simd::kLanes<T> ? kBlocks<T, true> : kBlocks<T, false>;
+  return all[static_cast<std::size_t>(columns - 1)][static_cast<std::size_t>(vectors - 1)];
 }
 
-/// One block of so many columns and of `count` vectors beginning at vector `first`.
+/// How the rows of m fall into vectors, and those into blocks.
+template <class T> struct Rows {
+  static constexpr int kLanes = simd::kLanes<T>;
+
+  Rows(int64_t m, int64_t columns)
+      : vectors((m + kLanes - 1) / kLanes), tail(static_cast<int>(m - (vectors - 1) * kLanes)),
+        block(std::min<int64_t>(vectors, vectorsFor(static_cast<int>(columns)))) {}
+
+  /// The vectors of blocks of the full size; those after them, of which the very last one may
+  /// have a tail, are the rest.
+  int64_t inFullBlocks() const {
+    const int64_t whole = tail < kLanes ? vectors - 1 : vectors;
+    return whole / block * block;
+  }
+
+  int64_t vectors;
+  int tail; ///< elements of the last vector, kLanes when it is full
+  int64_t block;
+};
+
+/// The rows of full blocks one after the other, then the rest, for some columns.
 template <class T>
-void multiplyPiece(const TileShape &s, int64_t columns, int64_t first, int64_t count, const T *a,
-                   const T *b, T *c) {
+void multiplyRows(const TileShape &s, const Rows<T> &rows, int64_t columns, const T *a, const T *b,
+                  T *c) {
   constexpr int kLanes = simd::kLanes<T>;
-  const int64_t row = first * kLanes;
-  const auto tail = static_cast<int>(std::min<int64_t>(s.m - row - (count - 1) * kLanes, kLanes));
-  const auto &blocks = tail < kLanes ? kBlocks<T, true> : kBlocks<T, false>;
-  const Block<T> block =
-      blocks[static_cast<std::size_t>(columns - 1)][static_cast<std::size_t>(count - 1)];
-  block(s, tail, a + row, b, c + row);
+  const int64_t full = rows.inFullBlocks(), step = rows.block * kLanes;
+  if (full > 0)
+    blocksOf<T>(rows.block, columns, kLanes)(s, {full / rows.block, step, 0, step}, kLanes, a, b,
+                                             c);
+  if (full < rows.vectors)
+    blocksOf<T>(rows.vectors - full, columns, rows.tail)(s, {1, 0, 0, 0}, rows.tail,
+                                                         a + full * kLanes, b, c + full * kLanes);
 }
 
 /// With k long, rows of A stay in the first-level cache while B and C pass by; with k short, it is
 /// C that matters, and is written along its columns.
-template <class T> void multiplyMatrix(const TileShape &s, const T *a, const T *b, T *c) {
+template <class T>
+void multiplyMatrix(const TileShape &s, const EvenPieces &columns, const T *a, const T *b, T *c) {
   constexpr int64_t kShort = 16;
-  const EvenPieces columns(s.n, kMostColumns);
-  const EvenPieces rows = vectorPieces<T>(s, columns.largest());
-  const auto piece = [&](int64_t n, int64_t columnCount, int64_t first, int64_t count) {
-    multiplyPiece(s, columnCount, first, count, a, b + n * s.bN, c + n * s.cN);
-  };
-  if (s.k > kShort)
-    rows.forEach([&](int64_t first, int64_t count) {
-      columns.forEach([&](int64_t n, int64_t size) { piece(n, size, first, count); });
+  const Rows<T> rows(s.m, columns.largest());
+  const int64_t step = s.k > kShort ? rows.block * simd::kLanes<T> : s.m;
+  for (int64_t m = 0; m < s.m; m += step) {
+    const Rows<T> part(std::min(step, s.m - m), columns.largest());
+    columns.forEach([&](int64_t n, int64_t count) {
+      multiplyRows(s, part, count, a + m, b + n * s.bN, c + m + n * s.cN);
     });
-  else
-    columns.forEach([&](int64_t n, int64_t size) {
-      rows.forEach([&](int64_t first, int64_t count) { piece(n, size, first, count); });
-    });
+  }
 }
 
 /// With few columns and A beyond the cache, A must be read as it lies, a few long columns at once.
@@ -127,12 +149,14 @@ template <class T> bool shouldStream(const TileShape &s) {
   return s.n <= kFew && s.m * s.k * static_cast<int64_t>(sizeof(T)) > kCache;
 }
 
-template <class T> void multiplyStreaming(const TileShape &s, const T *a, const T *b, T *c) {
+template <class T>
+void multiplyStreaming(const TileShape &s, const EvenPieces &columns, const T *a, const T *b,
+                       T *c) {
   constexpr int64_t kStreams = 16;
   TileShape part = s;
   EvenPieces(s.k, kStreams).forEach([&](int64_t k, int64_t size) {
     part.k = size;
-    multiplyMatrix(part, a + k * s.aK, b + k * s.bK, c);
+    multiplyMatrix(part, columns, a + k * s.aK, b + k * s.bK, c);
     part.accumulate = true;
   });
 }
@@ -140,9 +164,13 @@ template <class T> void multiplyStreaming(const TileShape &s, const T *a, const 
 } // namespace
 
 template <class T> void multiplyPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  const EvenPieces columns(s.n, s.m <= simd::kLanes<T> ? kMostColumns : kManyColumns);
+  const Rows<T> rows(s.m, columns.largest());
+  if (columns.pieces == 1 && rows.vectors == rows.block && !shouldStream<T>(s))
+    return blocksOf<T>(rows.block, s.n, rows.tail)(s, {s.c, s.aC, s.bC, s.cC}, rows.tail, a, b, c);
   const auto multiply = shouldStream<T>(s) ? multiplyStreaming<T> : multiplyMatrix<T>;
   for (int64_t i = 0; i < s.c; ++i)
-    multiply(s, a + i * s.aC, b + i * s.bC, c + i * s.cC);
+    multiply(s, columns, a + i * s.aC, b + i * s.bC, c + i * s.cC);
 }
 
 template void multiplyPanels(const TileShape &, const float *, const float *, float *) noexcept;

@@ -49,9 +49,9 @@ private:
 struct FileBlock {
   FileBlock(const FileArray &array, const Box &box)
       : offset(static_cast<int64_t>(array.offset)),
-        type(static_cast<int>(contiguousRun(box, array.extents) *
-                              static_cast<int64_t>(array.elementBytes))) {
-    const int64_t run = contiguousRun(box, array.extents);
+        type(
+            static_cast<int>(array.contiguousRun(box) * static_cast<int64_t>(array.elementBytes))) {
+    const int64_t run = array.contiguousRun(box);
     auto stride = static_cast<int64_t>(array.elementBytes);
     int64_t inRun = 1;
     for (std::size_t p = box.size(); p-- > 0; stride *= array.extents[p]) {
@@ -79,16 +79,6 @@ MPI_Info makeHints(ParallelFile::Mode mode) {
 }
 
 } // namespace
-
-int64_t contiguousRun(const Box &box, const std::vector<int64_t> &extents) {
-  int64_t run = 1;
-  for (std::size_t p = box.size(); p-- > 0;) {
-    run *= box[p].size();
-    if (box[p].size() != extents[p])
-      break;
-  }
-  return run;
-}
 
 ParallelFile::ParallelFile(const Communicator &comm, const std::string &name, Mode mode)
     : comm(comm), name(name), mode(mode) {

@@ -7,24 +7,15 @@
 #ifndef EINSUMC_RUNTIME_PARALLELFILE_H
 #define EINSUMC_RUNTIME_PARALLELFILE_H
 
+#include "FileArray.h"
 #include "einsumc/Communicator.h"
-#include "einsumc/Layout.h"
 
 #include <mpi.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace einsumc {
-
-/// A row-major array inside a file.
-struct FileArray {
-  std::size_t offset = 0; ///< bytes before the first element
-  std::vector<int64_t> extents;
-  std::size_t elementBytes = 0;
-};
 
 /// An existing file, open on all ranks of a communicator. A rank that meets an error still takes
 /// part in the calls that follow, so that none waits for it; `close` lets all ranks know.
@@ -56,9 +47,6 @@ private:
   MPI_File file = MPI_FILE_NULL;
   std::string failure; ///< the first of this rank
 };
-
-/// The number of elements of \p box that lie one after the other in an array of these extents.
-int64_t contiguousRun(const Box &box, const std::vector<int64_t> &extents);
 
 } // namespace einsumc
 

@@ -130,7 +130,7 @@ template <class T> void fill(const TensorView &view, const Stream &stream) {
   constexpr int64_t kSegment = 1 << 14;
   const int64_t segments = (runs.length + kSegment - 1) / kSegment;
   T *data = reinterpret_cast<T *>(view.data);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (runs.count * runs.length >= kSegment)
   for (int64_t task = 0; task < runs.count * segments; ++task) {
     const int64_t run = task / segments;
     const int64_t from = task % segments * kSegment;

@@ -8,6 +8,7 @@
 
 #include "Arguments.h"
 #include "Describe.h"
+#include "Format.h"
 #include "Npy.h"
 #include "OnRoot.h"
 #include "PartFile.h"
@@ -74,7 +75,7 @@ private:
       return kSuccess;
     }
     if (!arguments.describe)
-      requireRanks();
+      checkRanks(MPI_COMM_WORLD, description.ranks);
     requireWritableFiles();
 
     const double start = MPI_Wtime();
@@ -95,17 +96,6 @@ private:
       return kFailure;
     writeOutputs();
     return kSuccess;
-  }
-
-  void requireRanks() const {
-    if (world.size() == description.ranks)
-      return;
-    const std::string compiled = std::to_string(description.ranks);
-    const std::string started = std::to_string(world.size());
-    throw CollectiveError("this program was compiled for " + compiled +
-                          (description.ranks == 1 ? " rank" : " ranks") + " but started on " +
-                          started + ": start it with mpirun -n " + compiled +
-                          ", or compile it with einsumc --ranks=" + started);
   }
 
   void requireWritableFiles() const {
@@ -199,6 +189,18 @@ private:
 };
 
 } // namespace
+
+void checkRanks(MPI_Comm comm, int64_t ranks) {
+  int size = 0;
+  checkMpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  if (size == ranks)
+    return;
+  const std::string compiled = std::to_string(ranks);
+  const std::string started = std::to_string(size);
+  throw CollectiveError("this program was compiled for " + countOf(ranks, "rank") +
+                        " but started on " + started + ": start it with mpirun -n " + compiled +
+                        ", or compile it with einsumc --ranks=" + started);
+}
 
 int runProgram(int argc, char **argv, const ProgramDescription &description,
                const std::function<std::unique_ptr<Program>(Session &)> &make) {

@@ -32,13 +32,29 @@ void Session::reserveScratch(std::size_t bytesPerThread) {
   scratchPerThread = rounded;
 }
 
-double Session::now() { return MPI_Wtime(); }
+void Session::beginNode(int index) {
+  current = index;
+  nodeStart = MPI_Wtime();
+}
 
-void Session::addTraffic(const Traffic &traffic, double seconds) {
+void Session::endNode(int index) {
+  records[static_cast<std::size_t>(index)].seconds += MPI_Wtime() - nodeStart;
+  if (observer)
+    observer(index);
+}
+
+template <class T>
+void Session::exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target) {
+  const double start = MPI_Wtime();
+  const Traffic traffic = exchange.run(source, target);
   NodeRecord &record = records[static_cast<std::size_t>(current)];
-  record.waitSeconds += seconds;
+  record.waitSeconds += MPI_Wtime() - start;
   record.traffic.bytes += traffic.bytes;
   record.traffic.messages += traffic.messages;
 }
+
+template void Session::exchange(Exchange<float> &, const Tensor<float> &, const Tensor<float> &);
+template void Session::exchange(Exchange<double> &, const Tensor<double> &,
+                                const Tensor<double> &);
 
 } // namespace einsumc

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #ifdef __AVX__
 #include <immintrin.h>
@@ -73,54 +74,75 @@ inline void endStoresPastCaches() {
 #endif
 }
 
-/// The sum of the lanes, halves first.
-template <class T> inline T sumLanes(Vector<T> value) {
-  T lanes[kLanes<T>];
-  store(lanes, value);
-  for (int step = kLanes<T> / 2; step > 0; step /= 2)
-    for (int lane = 0; lane < step; ++lane)
-      lanes[lane] += lanes[lane + step];
-  return lanes[0];
+/// target = value, or target += value.
+template <bool Accumulate, class T, class V> inline void put(T *target, V value) {
+  store(target, Accumulate ? loadAs<V>(target) + value : value);
 }
 
-/// The first `count` lanes of a vector, 1 to all of them: loads give 0 in the others, and neither
-/// loads nor stores touch their memory.
+/// The lanes from First on, as a vector of \p Half bytes.
+template <class T, int First, class V>
+inline typename VectorOf<T, sizeof(V) / 2>::type halfOf(V value) {
+  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
+    return __builtin_shufflevector(value, value, (First + Lane)...);
+  }(std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
+}
+
+/// The sum of the lanes, halves first.
+template <class T, class V> inline T sumLanes(V value) {
+  if constexpr (sizeof(V) == 2 * sizeof(T))
+    return value[0] + value[1];
+  else
+    return sumLanes<T>(halfOf<T, 0>(value) + halfOf<T, sizeof(V) / sizeof(T) / 2>(value));
+}
+
+/// The first `count` lanes of a vector, none to all of them: loads give 0 in the others, and
+/// neither loads nor stores touch their memory.
 template <class T> class LaneMask {
 public:
   explicit LaneMask(int count);
   Vector<T> load(const T *source) const;
-  void store(T *target, Vector<T> value) const;
+  /// target = value, or target += value.
+  template <bool Accumulate> void put(T *target, Vector<T> value) const {
+    putFirst<Accumulate>(target, value);
+  }
 
 private:
+  // Not by masked stores, which take AMD's processors before Zen 5 dozens of cycles.
+  template <bool Accumulate, class V> void putFirst(T *target, V value) const {
+    constexpr int kHalf = sizeof(V) / sizeof(T) / 2;
+    if constexpr (kHalf == 1) {
+      if (count & 1)
+        target[0] = (Accumulate ? target[0] : T(0)) + value[0];
+    } else if (count & kHalf) {
+      simd::put<Accumulate>(target, halfOf<T, 0>(value));
+      putFirst<Accumulate>(target + kHalf, halfOf<T, kHalf>(value));
+    } else {
+      putFirst<Accumulate>(target, halfOf<T, 0>(value));
+    }
+  }
+
+  int count;
 #if defined(__AVX512F__)
   uint32_t mask;
 #elif defined(__AVX__)
   __m256i mask;
-#else
-  int count;
 #endif
 };
 
 #if defined(__AVX512F__)
-template <class T> LaneMask<T>::LaneMask(int count) : mask((1U << count) - 1U) {}
+template <class T> LaneMask<T>::LaneMask(int count) : count(count), mask((1U << count) - 1U) {}
 template <> inline Vector<float> LaneMask<float>::load(const float *source) const {
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), source);
 }
 template <> inline Vector<double> LaneMask<double>::load(const double *source) const {
   return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), source);
 }
-template <> inline void LaneMask<float>::store(float *target, Vector<float> value) const {
-  _mm512_mask_storeu_ps(target, static_cast<__mmask16>(mask), value);
-}
-template <> inline void LaneMask<double>::store(double *target, Vector<double> value) const {
-  _mm512_mask_storeu_pd(target, static_cast<__mmask8>(mask), value);
-}
 #elif defined(__AVX__)
-template <> inline LaneMask<float>::LaneMask(int count) {
+template <> inline LaneMask<float>::LaneMask(int count) : count(count) {
   const VectorOf<float, 32>::Index lane = {0, 1, 2, 3, 4, 5, 6, 7};
   mask = reinterpret_cast<__m256i>(lane < count);
 }
-template <> inline LaneMask<double>::LaneMask(int count) {
+template <> inline LaneMask<double>::LaneMask(int count) : count(count) {
   const VectorOf<double, 32>::Index lane = {0, 1, 2, 3};
   mask = reinterpret_cast<__m256i>(lane < count);
 }
@@ -130,12 +152,6 @@ template <> inline Vector<float> LaneMask<float>::load(const float *source) cons
 template <> inline Vector<double> LaneMask<double>::load(const double *source) const {
   return _mm256_maskload_pd(source, mask);
 }
-template <> inline void LaneMask<float>::store(float *target, Vector<float> value) const {
-  _mm256_maskstore_ps(target, mask, value);
-}
-template <> inline void LaneMask<double>::store(double *target, Vector<double> value) const {
-  _mm256_maskstore_pd(target, mask, value);
-}
 #else
 template <class T> LaneMask<T>::LaneMask(int count) : count(count) {}
 template <class T> Vector<T> LaneMask<T>::load(const T *source) const {
@@ -144,11 +160,6 @@ template <class T> Vector<T> LaneMask<T>::load(const T *source) const {
     if (lane < count)
       result[lane] = source[lane];
   return result;
-}
-template <class T> void LaneMask<T>::store(T *target, Vector<T> value) const {
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (lane < count)
-      target[lane] = value[lane];
 }
 #endif
 

@@ -59,4 +59,20 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
   return *this;
 }
 
+template <class T>
+Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank)
+    : layoutRef(&layout), block(layout.box(rank)), isHeld(layout.holds(rank)),
+      buffer(ledger, isHeld ? static_cast<std::size_t>(volume(block)) * sizeof(T) : 0),
+      stepOf(block.size()) {
+  int64_t step = 1;
+  for (std::size_t p = block.size(); p-- > 0; step *= block[p].size())
+    stepOf[p] = step;
+}
+
+template <class T> Tensor<T>::~Tensor() = default;
+template <class T> Tensor<T>::Tensor(Tensor &&) noexcept = default;
+
+template class Tensor<float>;
+template class Tensor<double>;
+
 } // namespace einsumc

@@ -32,11 +32,24 @@ template <class T> void multiplyPacked(const TileShape &s, const T *a, const T *
 /// Any strides, element by element: for tiles with too little to do for anything else.
 template <class T> void multiplyPlain(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 
+/// A loop around a block in registers, done inside it because a call costs as much as a small
+/// block.
+struct BlockLoop {
+  int64_t count, a, b, c;
+};
+
 /// An extent cut into pieces of at most some size, as even as can be: the first `longer` pieces
 /// have `size + 1` elements, the others `size`.
 struct EvenPieces {
-  EvenPieces(int64_t extent, int64_t most)
-      : pieces((extent + most - 1) / most), size(extent / pieces), longer(extent % pieces) {}
+  EvenPieces(int64_t extent, int64_t most) {
+    if (extent > most) { // small tiles must not wait for divisions
+      pieces = (extent + most - 1) / most;
+      size = extent / pieces;
+      longer = extent % pieces;
+    } else {
+      size = extent;
+    }
+  }
 
   /// Calls body(begin, size) for every piece.
   template <class Body> void forEach(Body &&body) const {
@@ -50,7 +63,7 @@ struct EvenPieces {
 
   int64_t largest() const { return size + (longer > 0 ? 1 : 0); }
 
-  int64_t pieces, size, longer;
+  int64_t pieces = 1, size = 0, longer = 0;
 };
 
 } // namespace einsumc

@@ -8,16 +8,33 @@
 
 #include "JitKernel.h"
 #include "PortableKernel.h"
+#include "SimdVector.h"
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace einsumc {
 
 namespace {
 
-/// Whether machine code beats the portable kernel, as measured by tools/bench/kernels.cpp.
-bool isWorthGenerating(const TileShape &s) { return isRow(s.m, s.cM) && s.n > 1 && s.k > 1; }
+/// Whether LIBXSMM's machine code beats the portable kernel, as tools/bench/kernels.cpp measures:
+/// it does for whole vectors and tiles in cache, unless sums are long, and for a single tile so
+/// small that the choice among blocks would take longer than the product.
+template <class T> bool isWorthGenerating(const TileShape &s) {
+  constexpr int64_t kCacheBytes = 256 * 1024, kLongSum = 200, kTiny = 64;
+  if (!isRow(s.m, s.cM) || s.n == 1)
+    return false;
+  const int64_t elements = s.m * s.k + s.k * s.n + s.m * s.n;
+#ifdef __AVX512F__
+  constexpr bool hasMasks = true; // a part of a vector costs what a whole one does
+#else
+  constexpr bool hasMasks = false;
+#endif
+  if (hasMasks || s.m % simd::kLanes<T> == 0)
+    return s.k <= kLongSum && elements * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
+  return s.c == 1 && s.m * s.n * s.k <= kTiny;
+}
 
 } // namespace
 
@@ -58,7 +75,7 @@ template <class T> TileKernel<T>::TileKernel(const TileShape &shape) : tile(shap
   const bool isExchanged = shouldExchange(shape);
   if (isExchanged)
     work = exchangeOperands(shape);
-  jit = isWorthGenerating(work) ? generateTile<T>(work) : nullptr;
+  jit = isWorthGenerating<T>(work) ? generateTile<T>(work) : nullptr;
   portable = portableTile<T>(work);
   if (jit)
     run = isExchanged ? Runs::template jit<true> : Runs::template jit<false>;

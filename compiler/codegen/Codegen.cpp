@@ -67,10 +67,16 @@ private:
   }
 
   void emitIncludes() {
+    constexpr std::size_t kManyNodes = 32;
+    if (program.nodes.size() > kManyNodes)
+      out << "#if defined(__GNUC__) && !defined(__clang__)\n"
+             "// GCC's points-to analysis takes minutes over the set-up of so many tensors; the work "
+             "is\n// in the kernels, which it cannot see.\n"
+             "#pragma GCC optimize(\"no-tree-pta\")\n#endif\n\n";
     if (options.library)
       out << "#include \"" << options.headerName << "\"\n\n";
     out << "#include <einsumc/einsumc.h>\n\n#include <omp.h>\n\n#include <algorithm>\n"
-           "#include <cstdint>\n#include <memory>\n#include <vector>\n\n";
+           "#include <cstdint>\n#include <memory>\n\n";
   }
 
   const TensorBuffer &buffer(BufferId id) const {
@@ -92,13 +98,14 @@ private:
       out << "\nsession.reserveScratch(" << scratch << ");\n";
     out << "}\n\nvoid run() override {\n";
     for (std::size_t i = 0; i < program.nodes.size(); ++i)
-      out << "session.node(" << i << ", [this] { " << functionName(program.nodes[i])
-          << "(); });\n";
+      out << "session.beginNode(" << i << ");\n"
+          << functionName(program.nodes[i]) << "();\n"
+          << "session.endNode(" << i << ");\n";
     out << "}\n\n"
-        << "ec::TensorView tensor(int index) override { return tensors[static_cast<std::size_t>("
-           "index)]; }\n"
-        << "ec::TensorView output(int index) override { return outputs[static_cast<std::size_t>("
-           "index)]; }\n\nprivate:\n";
+        << "ec::TensorView tensor(int index) override { return ec::TensorView::of(*tensors[index]); "
+           "}\n"
+        << "ec::TensorView output(int index) override { return ec::TensorView::of(*outputs[index]); "
+           "}\n\nprivate:\n";
     for (const LoweredNode &node : program.nodes)
       emitNodeFunction(node);
     out << "ec::Session &session;\n\n";
@@ -155,11 +162,11 @@ private:
 
   /// By NodeId; nodes that are no output show their home.
   void emitViews(llvm::StringRef name, const std::vector<BufferId> &ids) {
-    out << "\nstd::vector<ec::TensorView> " << name << "{";
+    out << "\nconst ec::Tensor<" << type << "> *" << name << "[" << tree.size() << "] = {";
     for (NodeId id = 0; id < tree.size(); ++id) {
       const auto index = static_cast<std::size_t>(id);
       const BufferId shown = tree.node(id).isOutput ? ids[index] : program.homes[index];
-      out << "ec::TensorView::of(" << tensorName(buffer(shown)) << "), ";
+      out << (id == 0 ? "&" : ", &") << tensorName(buffer(shown));
     }
     out << "};\n";
   }

@@ -48,9 +48,10 @@ void emitLayout(const std::string &name, const std::string &extents, const Layou
   std::vector<std::string> axes;
   for (const AxisPlacement &axis : layout.axes)
     axes.push_back(axisText(axis));
-  out << "const ec::Layout " << name << "{" << extents << ", {" << numberList(layout.grid.extents)
-      << ", " << layout.grid.firstRank << "}, {" << join(axes, ", ") << "}}; // " << comment
-      << "\n";
+  out << "const ec::Layout " << name << " = ec::makeLayout(" << extents << ", "
+      << numberList(layout.grid.extents) << ", {" << join(axes, ", ") << "}"
+      << (layout.grid.firstRank == 0 ? "" : ", " + std::to_string(layout.grid.firstRank))
+      << "); // " << comment << "\n";
 }
 
 std::string dimNames(const Tree &tree, const std::vector<DimId> &dims) {
@@ -98,11 +99,9 @@ public:
         << "program.name = " << cppStringLiteral(options.source) << ";\n"
         << "program.ranks = " << schedule.ranks << ";\n"
         << "program.dtype = ec::DType::"
-        << (tree.elementType() == ElementType::F32 ? "F32" : "F64") << ";\n"
-        << "program.dims = {";
+        << (tree.elementType() == ElementType::F32 ? "F32" : "F64") << ";\n";
     for (const Dim &dim : tree.dims())
-      out << "{" << cppStringLiteral(dim.name) << ", " << dim.extent << "}, ";
-    out << "};\n";
+      out << "program.addDim(" << cppStringLiteral(dim.name) << ", dim_" << dim.name << ");\n";
     for (NodeId id = 0; id < tree.size(); ++id)
       emitTensor(id);
     for (const LoweredNode &node : program.nodes)
@@ -130,10 +129,13 @@ private:
 
   void emitTensor(NodeId id) {
     const Node &node = tree.node(id);
-    out << "program.tensors.push_back({" << cppStringLiteral(node.name) << ", "
-        << dimList(node.dims) << ", " << layoutName(home(id)) << ", "
-        << (node.kind == NodeKind::Input ? "true" : "false") << ", "
-        << (node.isOutput ? "true" : "false") << "});\n";
+    const std::string arguments =
+        cppStringLiteral(node.name) + ", " + dimList(node.dims) + ", " + layoutName(home(id));
+    if (node.kind == NodeKind::Input)
+      out << "program.addInput(" << arguments << ");\n";
+    else
+      out << "program.addResult(" << arguments << ", " << (node.isOutput ? "true" : "false")
+          << ");\n";
   }
 
   void emitNodeDescription(NodeId id) {
@@ -142,13 +144,11 @@ private:
     for (const Operand &operand : tree.node(id).operands)
       operands.push_back("{" + std::to_string(operand.node) + ", " + dimList(operand.dims) + "}");
     const NodeCost cost = costOf(tree, machine, schedule, id);
-    out << "program.nodes.push_back({.tensor = " << id << ", .operands = {" << join(operands, ", ")
-        << "}, .text = " << cppStringLiteral(equationText(tree, id))
-        << ", .algorithm = " << cppStringLiteral(algorithmName(tree, id, on))
-        << ", .grid = " << cppStringLiteral(gridText(on.grid))
-        << ", .flops = " << number(tree.flops(id))
-        << ", .predictedSeconds = " << number(cost.seconds)
-        << ", .predictedBytes = " << number(cost.bytes) << "});\n";
+    out << "program.addNode(" << id << ", " << cppStringLiteral(equationText(tree, id)) << ", "
+        << cppStringLiteral(algorithmName(tree, id, on)) << ", "
+        << cppStringLiteral(gridText(on.grid)) << ", " << number(tree.flops(id)) << ", "
+        << number(cost.seconds) << ", " << number(cost.bytes) << ", {" << join(operands, ", ")
+        << "});\n";
   }
 
   void emitFinals() {

@@ -54,6 +54,19 @@ void emitUnary(const Tree &tree, NodeScope &scope, llvm::raw_ostream &out) {
       << join(loops, ", ") << "});\n";
 }
 
+/// A constructor of its own, not inlined: those of hundreds of nodes in one function would take the
+/// C++ compiler minutes.
+void emitConstructor(const std::string &name, const std::string &type,
+                     const std::set<std::string> &members, llvm::raw_ostream &out) {
+  out << "\n[[gnu::noinline]] " << name << "(const ec::Session &session";
+  for (const std::string &member : members)
+    out << ", const ec::Tensor<" << type << "> &" << member;
+  out << ")\n: session(session)";
+  for (const std::string &member : members)
+    out << ", " << member << "(" << member << ")";
+  out << " {}\n";
+}
+
 } // namespace
 
 void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
@@ -84,6 +97,7 @@ void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &
     emitNest(tree, *node.nest, scope, out, bodyOut);
   else
     emitUnary(tree, scope, bodyOut);
+  emitConstructor(name, type, members, out);
   out << "\nvoid run() const {\n";
   if (on.grid.size() < schedule.ranks)
     out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";

@@ -66,8 +66,14 @@ private:
 };
 
 bool Parser::statement() {
-  if (!lexer.peek().isIdentifier())
-    return lexer.unexpected("expected 'dtype', 'dim', 'input', 'output' or a tensor's name");
+  const Token first = lexer.peek();
+  if (!first.isIdentifier()) {
+    // Nothing is missing before it, wherever it stands.
+    if (first.kind != Token::Kind::Invalid)
+      diagnostics.error(first.start(),
+                        "expected 'dtype', 'dim', 'input', 'output' or a tensor's name");
+    return false;
+  }
   Token word = lexer.take();
   if (lexer.peek().is("["))
     return tensorStatement(/*isInput=*/false, /*isOutput=*/false, word);
@@ -98,7 +104,7 @@ bool Parser::unknownStatement(const Token &word) {
   if (lexer.peek().is("["))
     statements.emplace_back(incompleteTensor(name));
   else if (lexer.peek().is("="))
-    statements.emplace_back(DimStatement{name, std::nullopt});
+    statements.emplace_back(DimStatement{.name = name, .extent = std::nullopt});
   return false;
 }
 
@@ -171,8 +177,10 @@ bool Parser::dimList(std::vector<Token> &dims) {
   do {
     if (dims.size() == kMaxRank)
       return lexer.unexpected("a tensor has at most " + llvm::Twine(kMaxRank) + " dims");
-    if (!identifier(dims.emplace_back(), "the name of a dim"))
+    Token dim;
+    if (!identifier(dim, "the name of a dim"))
       return false;
+    dims.push_back(dim);
   } while (lexer.takeIf(","));
   if (lexer.takeIf("]"))
     return true;

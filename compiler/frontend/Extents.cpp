@@ -36,6 +36,7 @@ bool checkShape(const llvm::Twine &what, const std::vector<DimId> &shape,
     return false;
   }
   std::vector<int64_t> extents;
+  extents.reserve(shape.size());
   for (DimId dim : shape)
     extents.push_back(dims[static_cast<std::size_t>(dim)].extent);
   // Eight bytes an element, whatever the type, so that a tree stays valid when its type changes.

@@ -103,6 +103,7 @@ std::vector<Dim> nameDims(const std::vector<DimLabel> &labels,
     if (!isNumber(label))
       taken.insert(label.text);
   std::vector<Dim> dims;
+  dims.reserve(labels.size());
   for (std::size_t l = 0; l < labels.size(); ++l)
     dims.push_back({isNumber(labels[l]) ? uniqueName("d" + labels[l].text, taken) : labels[l].text,
                     extents[l]});

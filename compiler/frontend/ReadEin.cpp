@@ -94,8 +94,8 @@ private:
   Diagnostics &diagnostics;
   unsigned errorsBefore;
   std::vector<Statement> statements;
-  Scope<DimId> dimScope{"dim"};
-  Scope<NodeId> tensorScope{"tensor"};
+  Scope<DimId> dimScope{.kind = "dim"};
+  Scope<NodeId> tensorScope{.kind = "tensor"};
   llvm::StringSet<> taken; ///< names of dims and tensors, those made up included
 
   std::optional<Token> dtype;
@@ -214,14 +214,13 @@ void TreeBuilder::add(const TensorStatement &statement) {
   std::optional<NodeId> id = addTensor(statement);
   // Only now, so that the equation itself cannot use the name.
   if (!isRepeated)
-    tensorScope.symbols[name.text] = {id, name};
+    tensorScope.symbols[name.text] = {.id = id, .name = name};
 }
 
 /// Whether the name is one of the inputs so far.
 bool TreeBuilder::isInput(const Token &tensor) const {
-  auto symbol = tensorScope.symbols.find(tensor.text);
-  return symbol != tensorScope.symbols.end() && symbol->second.id &&
-         nodes[static_cast<std::size_t>(*symbol->second.id)].kind == NodeKind::Input;
+  std::optional<NodeId> id = tensorScope.symbols.lookup(tensor.text).id;
+  return id && nodes[static_cast<std::size_t>(*id)].kind == NodeKind::Input;
 }
 
 /// Adds the node of a statement. Does what it can of a statement that is wrong, to report as much
@@ -317,7 +316,7 @@ std::optional<Operand> TreeBuilder::resolveUse(const TensorText &use) {
       shape.push_back(*dim);
   if (!definition || !checkUse(use, *definition, shape) || shape.size() != use.dims.size())
     return std::nullopt;
-  return Operand{*definition, std::move(shape)};
+  return Operand{.node = *definition, .dims = std::move(shape)};
 }
 
 /// Reports the use of the tensor that is being defined.
@@ -367,11 +366,11 @@ bool TreeBuilder::addFactors(const TensorStatement &statement, std::vector<Opera
   equation.name = statement.tensor.name.text;
   equation.uses = std::move(uses);
   for (DimId dim : node.dims)
-    equation.occurrences[dim] = {-1, -1};
+    equation.occurrences[dim] = {.first = -1, .last = -1};
   for (std::size_t u = 0; u < equation.uses.size(); ++u)
     for (DimId dim : equation.uses[u].dims) {
-      auto [occurrence, isNew] =
-          equation.occurrences.try_emplace(dim, Occurrence{static_cast<int>(u), 0});
+      auto [occurrence, isNew] = equation.occurrences.try_emplace(
+          dim, Occurrence{.first = static_cast<int>(u), .last = 0});
       occurrence->second.last = static_cast<int>(u);
     }
   for (std::size_t d = 0; d < node.dims.size(); ++d) {
@@ -423,7 +422,7 @@ std::optional<Operand> TreeBuilder::addProduct(const FactorText &factor, Equatio
   node.name = productName(equation);
   std::vector<DimId> shape = node.dims;
   std::optional<NodeId> id = addNode(std::move(node), /*isWritten=*/false);
-  return id ? std::optional(Operand{*id, std::move(shape)}) : std::nullopt;
+  return id ? std::optional(Operand{.node = *id, .dims = std::move(shape)}) : std::nullopt;
 }
 
 std::optional<NodeId> TreeBuilder::addNode(Node node, bool isWritten) {

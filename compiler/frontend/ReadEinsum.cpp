@@ -124,7 +124,7 @@ void SubscriptReader::letter(char c) {
 }
 
 void SubscriptReader::operandLetter(char c, llvm::SMRange where) {
-  auto index = static_cast<std::size_t>(c);
+  auto index = static_cast<unsigned char>(c);
   std::vector<DimId> &dims = subscripts.tree.nodes.back().dims;
   if (dims.size() == kMaxRank) {
     diagnostics.error(subscripts.tree.nodes.back().where,
@@ -140,7 +140,7 @@ void SubscriptReader::operandLetter(char c, llvm::SMRange where) {
 }
 
 void SubscriptReader::resultLetter(char c, llvm::SMRange where) {
-  auto index = static_cast<std::size_t>(c);
+  auto index = static_cast<unsigned char>(c);
   if (results[index].isValid()) {
     diagnostics.error(where.Start,
                       llvm::Twine("'") + llvm::Twine(c) + "' stands twice in the result", where);
@@ -230,6 +230,7 @@ void Contraction::append(NodeId id) {
 /// Takes the factors of a step off the list, in the order in which the step names them.
 std::vector<NodeId> Contraction::remove(const PathStep &step) {
   std::vector<NodeId> removed;
+  removed.reserve(step.positions.size());
   for (const PathStep::Position &position : step.positions)
     removed.push_back(std::exchange(list[position.value], -1));
   llvm::erase(list, -1);

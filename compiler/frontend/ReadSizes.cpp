@@ -93,8 +93,9 @@ std::optional<std::size_t> SizesReader::find(const Token &name) {
   std::string hint;
   if (diagnostics.errors() < Diagnostics::kMaxErrors) {
     std::vector<llvm::StringRef> names;
+    names.reserve(labels.size());
     for (const DimLabel &label : labels)
-      names.push_back(label.text);
+      names.emplace_back(label.text);
     hint = didYouMean(name.text, names);
   }
   diagnostics.error(name.start(), "there is no dim '" + name.text + "'" + hint, name.range());

@@ -113,7 +113,7 @@ Token Lexer::lexPunctuation() {
 }
 
 Token Lexer::makeToken(Token::Kind kind, std::size_t length) {
-  Token token{kind, rest.take_front(length)};
+  Token token{.kind = kind, .text = rest.take_front(length)};
   rest = rest.drop_front(length);
   return token;
 }

@@ -33,6 +33,7 @@ public:
   /// \param tag of the messages; distinct exchanges of a program use distinct tags.
   Exchange(const Communicator &comm, MemoryLedger &ledger, const Layout &source,
            const Layout &target, int tag);
+  ~Exchange();
 
   /// Collective. Returns what this rank sent. The tensors have the layouts of the construction and
   /// share no memory. \pre not called inside an OpenMP parallel region

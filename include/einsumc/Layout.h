@@ -12,6 +12,7 @@
 #define EINSUMC_LAYOUT_H
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace einsumc {
@@ -108,6 +109,10 @@ struct Layout {
   int64_t localSize(int64_t rank) const;
   bool operator==(const Layout &) const = default;
 };
+
+/// A layout from its parts, for constants of emitted programs.
+Layout makeLayout(std::initializer_list<int64_t> extents, std::initializer_list<int64_t> grid,
+                  std::initializer_list<AxisPlacement> axes, int64_t firstRank = 0);
 
 /// One message of a redistribution: `box` of the tensor goes from rank `from` to rank `to`
 /// (which may be the same rank: a local copy). When the source has Partial axes, `to` receives

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,7 +64,26 @@ struct NodeDescription {
   double predictedBytes = 0; ///< over all ranks, redistributions of operands and result included
 };
 
+/// One use of a tensor as emitted programs write it.
+struct Use {
+  int tensor = 0;
+  std::initializer_list<int> dims;
+};
+
+/// What an emitted program says of itself. The functions that fill it are out of line, as a program
+/// calls them hundreds of times.
 struct ProgramDescription {
+  void addDim(const char *dimName, int64_t extent);
+  void addInput(const char *tensorName, std::initializer_list<int> tensorDims,
+                const Layout &layout);
+  /// A tensor that is computed.
+  void addResult(const char *tensorName, std::initializer_list<int> tensorDims,
+                 const Layout &layout, bool isOutput);
+  /// The node whose result is a tensor.
+  void addNode(int tensor, const char *text, const char *algorithm, const char *grid,
+               double flops, double predictedSeconds, double predictedBytes,
+               std::initializer_list<Use> operands);
+
   std::string name;   ///< of the source, for --help
   int64_t ranks = 1;  ///< the program runs on exactly so many
   DType dtype = DType::F32;
@@ -99,7 +119,7 @@ struct TensorView {
 class Session {
 public:
   /// \param threads of the OpenMP team; 0: OMP_NUM_THREADS if set, else the cores this rank may
-  /// use divided by the ranks on its node, at least 1.
+  /// use divided by the ranks of its node that may use any of the same ones, at least 1.
   Session(MPI_Comm parent, int threads);
 
   const Communicator &comm() const { return communicator; }
@@ -118,21 +138,11 @@ public:
   void startRun(std::size_t nodes);
   /// Called by the program around every node, in order: nodes are timed, and after each one the
   /// observer (if any) may look at its tensors.
-  template <class Body> void node(int index, Body &&body) {
-    const double start = now();
-    current = index;
-    body();
-    records[static_cast<std::size_t>(index)].seconds += now() - start;
-    if (observer)
-      observer(index);
-  }
+  void beginNode(int index);
+  void endNode(int index);
   /// Runs an exchange on behalf of the current node: its time counts as waiting.
   template <class T>
-  void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target) {
-    const double start = now();
-    const Traffic traffic = exchange.run(source, target);
-    addTraffic(traffic, now() - start);
-  }
+  void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);
 
   const std::vector<NodeRecord> &nodeRecords() const { return records; }
   void setObserver(std::function<void(int)> function) { observer = std::move(function); }
@@ -147,9 +157,6 @@ public:
   }
 
 private:
-  static double now();
-  void addTraffic(const Traffic &traffic, double seconds);
-
   Communicator communicator;
   int threadCount;
   MemoryLedger ledger;
@@ -157,6 +164,7 @@ private:
   std::size_t scratchPerThread = 0;
   std::vector<NodeRecord> records;
   int current = 0;
+  double nodeStart = 0; ///< of the current node, on MPI_Wtime's clock
   std::function<void(int)> observer;
 };
 
@@ -167,11 +175,14 @@ void checkRanks(MPI_Comm comm, int64_t ranks);
 class Program {
 public:
   virtual ~Program() = default;
-  /// Evaluates the tree once: inputs are in place before, outputs after. Collective.
+  /// Evaluates the tree once: inputs are in place before and unchanged after, as it may run again;
+  /// outputs are in place after. When a node ends (Session::endNode), its result is complete and the
+  /// tensors that it read are as it read them: the observer compares them. Collective.
   virtual void run() = 0;
   /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it.
   virtual TensorView tensor(int index) = 0;
-  /// The output tensor in its final layout (the pinned one, else as `tensor`).
+  /// The output tensor in its final layout (the pinned one, else as `tensor`). After run() both are
+  /// there, as --verify compares them.
   virtual TensorView output(int index) = 0;
 };
 

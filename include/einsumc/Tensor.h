@@ -56,14 +56,10 @@ private:
 /// The block of a tensor that this rank stores, row-major in the order of the layout's positions.
 template <class T> class Tensor {
 public:
-  Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank)
-      : layoutRef(&layout), block(layout.box(rank)), isHeld(layout.holds(rank)),
-        buffer(ledger, isHeld ? static_cast<std::size_t>(volume(block)) * sizeof(T) : 0),
-        stepOf(block.size()) {
-    int64_t step = 1;
-    for (std::size_t p = block.size(); p-- > 0; step *= block[p].size())
-      stepOf[p] = step;
-  }
+  // Out of line, as a program has hundreds of them.
+  Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank);
+  ~Tensor();
+  Tensor(Tensor &&) noexcept;
 
   const Layout &layout() const { return *layoutRef; }
   const Box &box() const { return block; }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <string>
 
 using namespace einsumc;
 
@@ -22,18 +23,21 @@ class FailurePrinter : public testing::EmptyTestEventListener {
 public:
   explicit FailurePrinter(int rank) : rank(rank) {}
 
+  void OnTestStart(const testing::TestInfo &info) override {
+    test = std::string(info.test_suite_name()) + '.' + info.name();
+  }
+
+  // GoogleTest holds its lock here: it must not be asked for the current test.
   void OnTestPartResult(const testing::TestPartResult &result) override {
-    if (!result.failed())
-      return;
-    const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s.%s: %s:%d: Failure\n%s\n", rank,
-                 test ? test->test_suite_name() : "", test ? test->name() : "",
-                 result.file_name() ? result.file_name() : "", result.line_number(),
-                 result.message());
+    if (result.failed())
+      std::fprintf(stderr, "rank %d: %s: %s:%d: Failure\n%s\n", rank, test.c_str(),
+                   result.file_name() ? result.file_name() : "unknown file", result.line_number(),
+                   result.message());
   }
 
 private:
   int rank;
+  std::string test;
 };
 
 void keepQuiet(int rank) {

@@ -103,7 +103,8 @@ TYPED_TEST(FillRandom, ThreadsDoNotMatter) {
 
 TYPED_TEST(FillRandom, UniformInMinusOneToOne) {
   const int64_t size = 1 << 18;
-  const std::vector<TypeParam> values = this->fill({{size}, {}, {}}, {{0, size}}, 0);
+  const Layout layout{{size}, {}, {}};
+  const std::vector<TypeParam> values = this->fill(layout, {{0, size}}, 0);
   double sum = 0, squares = 0;
   for (const TypeParam value : values) {
     ASSERT_GE(value, -1);

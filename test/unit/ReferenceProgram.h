@@ -51,12 +51,13 @@ public:
   }
 
   void run() override {
-    for (std::size_t i = 0; i < description.nodes.size(); ++i)
-      session.node(static_cast<int>(i), [&] {
-        evaluate(description.nodes[i]);
-        if (hook)
-          hook(static_cast<int>(i), *this);
-      });
+    for (std::size_t i = 0; i < description.nodes.size(); ++i) {
+      session.beginNode(static_cast<int>(i));
+      evaluate(description.nodes[i]);
+      if (hook)
+        hook(static_cast<int>(i), *this);
+      session.endNode(static_cast<int>(i));
+    }
     for (auto &[tensor, target] : finals)
       session.exchange(*finalExchanges.at(tensor), at(tensors, tensor), target);
     if (hook)

@@ -19,8 +19,10 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -196,16 +198,15 @@ enum class Kind { CopySerial, CopyParallel, Add, Sum };
 template <class T> class CopyBench {
 public:
   CopyBench()
-      : source(kElements, T(0.5)), target(kElements, T(0)),
-        memcpySerial(
-            rate(threadSeconds, 2,
-                 [&] { std::memcpy(target.data(), source.data(), kElements * sizeof(T)); })),
+      : source(allocate(T(0.5))), target(allocate(T(0))),
+        memcpySerial(rate(threadSeconds, 2,
+                          [&] { std::memcpy(target.get(), source.get(), kElements * sizeof(T)); })),
         memcpyParallel(rate(wallSeconds, 2, [&] {
 #pragma omp parallel
           {
             const auto piece = kElements / static_cast<std::size_t>(omp_get_num_threads());
             const auto begin = piece * static_cast<std::size_t>(omp_get_thread_num());
-            std::memcpy(target.data() + begin, source.data() + begin, piece * sizeof(T));
+            std::memcpy(target.get() + begin, source.get() + begin, piece * sizeof(T));
           }
         })) {
     std::printf("GB/s of %zu-byte elements, %zu MB (of memcpy: %.1f GB/s, %d threads %.1f GB/s)\n",
@@ -237,17 +238,28 @@ private:
   void run(Kind kind, const std::vector<CopyLoop> &loops) {
     switch (kind) {
     case Kind::CopySerial:
-      return copyStrided<T>(target.data(), source.data(), loops);
+      return copyStrided<T>(target.get(), source.get(), loops);
     case Kind::CopyParallel:
-      return copyParallel<T>(target.data(), source.data(), loops);
+      return copyParallel<T>(target.get(), source.get(), loops);
     case Kind::Add:
-      return addStrided<T>(target.data(), source.data(), loops);
+      return addStrided<T>(target.get(), source.get(), loops);
     case Kind::Sum:
-      return sumParallel<T>(target.data(), source.data(), loops);
+      return sumParallel<T>(target.get(), source.get(), loops);
     }
   }
 
-  std::vector<T> source, target;
+  /// As the runtime's tensors: aligned.
+  struct Free {
+    void operator()(T *memory) const { std::free(memory); }
+  };
+  using Memory = std::unique_ptr<T, Free>;
+  static Memory allocate(T value) {
+    Memory memory(static_cast<T *>(std::aligned_alloc(4096, kElements * sizeof(T))));
+    std::fill_n(memory.get(), kElements, value);
+    return memory;
+  }
+
+  Memory source, target;
   double memcpySerial, memcpyParallel;
 };
 

@@ -85,6 +85,17 @@ struct CommandLine {
                            cl::cat(category)};
 };
 
+/// LLVM's libraries register dozens of options of their own, which are none of our users' business
+/// (and one has the name of ours): all go but those that print help and the version.
+void removeForeignOptions() {
+  std::vector<cl::Option *> foreign;
+  for (const auto &[name, option] : cl::getRegisteredOptions())
+    if (!name.starts_with("help") && name != "version")
+      foreign.push_back(option);
+  for (cl::Option *option : foreign)
+    option->removeArgument();
+}
+
 bool usageError(const llvm::Twine &message) {
   llvm::errs() << "einsumc: " << message << "\nTry 'einsumc --help'.\n";
   return false;
@@ -205,8 +216,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       options.programArgs.assign(argv + i + 1, argv + argc);
       break;
     }
+  removeForeignOptions();
   CommandLine line;
-  cl::HideUnrelatedOptions(line.category);
   cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "einsumc " EINSUMC_VERSION "\n"; });
   // With a stream of its own the library returns instead of exiting, so that wrong usage gets its
   // own exit status.

@@ -22,8 +22,9 @@ NAMES = [
     "`touch pwned`",
     "; touch pwned;",
     "*.ein",
-    "comment */ #error */ /* //",
-    "// ??/\n#error trigraph",
+    "comment *",
+    "folder *" + os.sep + "#error out of a comment" + os.sep + "*" + os.sep + "name",
+    "??" + os.sep + "\n#error trigraph",
     'end)--" ; #error raw)"',
     "%s%n%d",
     "-o",
@@ -35,22 +36,25 @@ NAMES = [
 ]
 
 
+def files_in(directory):
+    return {os.path.relpath(os.path.join(folder, file), directory)
+            for folder, _, files in os.walk(directory) for file in files}
+
+
 def check(toolchain, directory, source, name):
-    os.makedirs(directory)
-    shutil.copy(source, os.path.join(directory, name + ".ein"))
-    program = os.path.join(directory, name + ".cpp")
+    """Everything is in one directory, where a command in the name would leave `pwned`."""
+    os.makedirs(os.path.join(directory, os.path.dirname(name)))
     os.chdir(directory)
-    # Relative, so that a name that starts with a dash is seen as it is.
-    arguments = [os.path.join(".", name + ".ein") if name.startswith("-") else name + ".ein"]
-    toolchain.emit(arguments + ["-MF", name + ".d"], program)
-    toolchain.compile(program, "prog")
-    array = os.path.join(directory, name + ".npy")
-    toolchain.launch("./prog", 1, ["--output", f"C={array}", "--stats", name + ".json"])
+    shutil.copy(source, name + ".ein")
+    # What starts with a dash is an option, for einsumc as for everyone.
+    argument = f"./{name}.ein" if name.startswith("-") else f"{name}.ein"
+    toolchain.emit([argument, "-MF", name + ".d"], name + ".cpp")
+    toolchain.compile(f"./{name}.cpp", "prog")
+    toolchain.launch("./prog", 1, ["--output", f"C={name}.npy", "--stats", f"./{name}.json"])
     toolchain.launch("./prog", 1, ["--describe"])
     expected = {name + suffix for suffix in (".ein", ".cpp", ".d", ".npy", ".json")} | {"prog"}
-    found = set(os.listdir(directory))
-    if found != expected:
-        raise Failure(f"files are {sorted(found)}, expected {sorted(expected)}")
+    if files_in(directory) != expected:
+        raise Failure(f"files are {sorted(files_in(directory))}, expected {sorted(expected)}")
 
 
 def main():
