@@ -172,9 +172,9 @@ template <class T> Traffic Exchange<T>::run(const Tensor<T> &source, const Tenso
   const Traffic traffic = startSends(requests, source);
 
   // What a transfer waits for before it is placed: its data and the one before it in its chain.
-  std::vector<int> missing;
-  for (const Step &step : receiveSteps)
-    missing.push_back(step.isFirst ? 1 : 2);
+  std::vector<int> missing(receiveSteps.size());
+  std::ranges::transform(receiveSteps, missing.begin(),
+                         [](const Step &step) { return step.isFirst ? 1 : 2; });
   auto settle = [&](int index) {
     while (index >= 0 && --missing[static_cast<std::size_t>(index)] == 0) {
       place(static_cast<std::size_t>(index), source, target);

@@ -32,12 +32,6 @@ using test::RandomLayouts;
 
 using Index = std::vector<int64_t>;
 
-/// A layout on the grid of the given extents. (GCC 12 takes fright at nested initialiser lists.)
-Layout layoutOf(const Index &extents, const Index &grid, const std::vector<AxisPlacement> &axes,
-                int64_t firstRank = 0) {
-  return {extents, {grid, firstRank}, axes};
-}
-
 /// The elements of a box, in row-major order.
 std::vector<Index> elementsOf(const Box &box) {
   std::vector<Index> elements{{}};
@@ -203,15 +197,15 @@ TEST(Grid, withoutAxesIsOneRank) {
 
 TEST(Layout, laterCutsCutEarlierBlocks) {
   // 10 indices over 2: [0,5) [5,10); each over 3: 2, 2, 1.
-  const Layout byAxis = layoutOf({10}, {2, 3}, {split(0), split(0)});
+  const Layout byAxis = makeLayout({10}, {2, 3}, {split(0), split(0)});
   EXPECT_EQ(byAxis.box(4), (Box{{7, 9}}));
   // Level 0 first, though its axis is the second: [0,4) [4,7) [7,10); each over 2.
-  const Layout byLevel = layoutOf({10}, {2, 3}, {split(0, 1), split(0, 0)});
+  const Layout byLevel = makeLayout({10}, {2, 3}, {split(0, 1), split(0, 0)});
   EXPECT_EQ(byLevel.box(4), (Box{{6, 7}}));
 }
 
 TEST(Layout, rootAxesHoldAtCoordinateZero) {
-  const Layout layout = layoutOf({4}, {2, 2}, {atRoot(), split(0)}, 1);
+  const Layout layout = makeLayout({4}, {2, 2}, {atRoot(), split(0)}, 1);
   EXPECT_FALSE(layout.holds(0));
   EXPECT_EQ(layout.box(0), (Box{{0, 0}}));
   EXPECT_EQ(layout.box(2), (Box{{2, 4}}));
@@ -220,18 +214,18 @@ TEST(Layout, rootAxesHoldAtCoordinateZero) {
 }
 
 TEST(Layout, scalarIsHeldWithoutPositions) {
-  const Layout layout = layoutOf({}, {2}, {atRoot()});
+  const Layout layout = makeLayout({}, {2}, {atRoot()});
   EXPECT_EQ(layout.localSize(0), 1);
   EXPECT_EQ(layout.localSize(1), 0);
   EXPECT_EQ(layout.box(0), layout.box(1));
 }
 
 TEST(Layout, onePrimaryAmongCopies) {
-  const Layout layout = layoutOf({4}, {2, 3}, {split(0), copied()});
+  const Layout layout = makeLayout({4}, {2, 3}, {split(0), copied()});
   EXPECT_TRUE(layout.isPrimary(3));
   EXPECT_FALSE(layout.isPrimary(4));
   EXPECT_FALSE(layout.hasPartial());
-  EXPECT_TRUE(layoutOf({4}, {2}, {partial()}).hasPartial());
+  EXPECT_TRUE(makeLayout({4}, {2}, {partial()}).hasPartial());
 }
 
 TEST(Layout, randomLayoutsStoreWhatTheDefinitionSays) {
@@ -338,29 +332,41 @@ std::vector<int64_t> receiversOf(const Layout &source, const Layout &target, int
 }
 
 TEST(Transfers, receiversOfTheSameSpreadOverTheReplicas) {
-  const Layout source = layoutOf({8}, {4}, {copied()});
-  const Layout target = layoutOf({8}, {8}, {copied()}, 4);
+  const Layout source = makeLayout({8}, {4}, {copied()});
+  const Layout target = makeLayout({8}, {8}, {copied()}, 4);
   EXPECT_EQ(receiversOf(source, target, 12), (Index{2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(Transfers, receiversOfPartsSpreadOverTheReplicas) {
-  const Layout source = layoutOf({8}, {4}, {copied()});
-  const Layout target = layoutOf({8}, {8}, {split(0)}, 4);
+  const Layout source = makeLayout({8}, {4}, {copied()});
+  const Layout target = makeLayout({8}, {8}, {split(0)}, 4);
   EXPECT_EQ(receiversOf(source, target, 12), (Index{2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(Transfers, receiversThatAlternateSpreadOverTheReplicas) {
   // Ranks of even number want the first half, which ranks 0..3 have in two replicas.
-  const Layout source = layoutOf({8}, {4, 2}, {split(0), copied()});
-  const Layout target = layoutOf({8}, {4, 2}, {copied(), split(0)}, 8);
+  const Layout source = makeLayout({8}, {4, 2}, {split(0), copied()});
+  const Layout target = makeLayout({8}, {4, 2}, {copied(), split(0)}, 8);
   EXPECT_EQ(receiversOf(source, target, 16),
             (Index{2, 2, 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST(Transfers, receiversSpreadOverAllAxesOfReplicas) {
+  const Layout source = makeLayout({8}, {2, 2}, {copied(), copied()});
+  const Layout target = makeLayout({8}, {4}, {copied()}, 4);
+  EXPECT_EQ(receiversOf(source, target, 8), (Index{1, 1, 1, 1, 0, 0, 0, 0}));
+}
+
+TEST(Transfers, receiversOfOneCopySpreadOverTheOthers) {
+  // The first four ranks want the first half of the rows, and would ask ranks 0 and 1 alone.
+  const Layout source = makeLayout({8, 8}, {2, 4}, {copied(), split(0)});
+  const Layout target = makeLayout({8, 8}, {2, 4}, {split(0), split(1)});
+  EXPECT_EQ(receiversOf(source, target, 8), (Index{1, 2, 1, 2, 2, 1, 2, 1}));
+}
+
 TEST(Transfers, chunksAreCollectedWithinEachCopy) {
-  const Index grid{2, 3};
-  const Layout source = layoutOf({6}, grid, {copied(), split(0, 1)});
-  const Layout target = layoutOf({6}, grid, {copied(), copied()});
+  const Layout source = makeLayout({6}, {2, 3}, {copied(), split(0, 1)});
+  const Layout target = makeLayout({6}, {2, 3}, {copied(), copied()});
   for (int64_t from = 0; from < 6; ++from)
     for (const Transfer &transfer : outgoingTransfers(source, target, from))
       EXPECT_EQ(transfer.to / 3, from / 3) << from << " -> " << transfer.to;
@@ -368,8 +374,8 @@ TEST(Transfers, chunksAreCollectedWithinEachCopy) {
 
 TEST(Transfers, thousandsOfRanks) {
   // A 4096 x 4096 matrix from rows of blocks to columns; every rank has one element of each other.
-  const Layout rows = layoutOf({4096, 4096}, {4096}, {split(0)});
-  const Layout columns = layoutOf({4096, 4096}, {4096}, {split(1)});
+  const Layout rows = makeLayout({4096, 4096}, {4096}, {split(0)});
+  const Layout columns = makeLayout({4096, 4096}, {4096}, {split(1)});
   EXPECT_EQ(transferVolume(rows, columns), int64_t{4096} * 4095);
   const std::vector<Transfer> incoming = incomingTransfers(rows, columns, 17);
   ASSERT_EQ(incoming.size(), 4096U);

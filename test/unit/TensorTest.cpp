@@ -49,6 +49,7 @@ TEST(Buffer, movesAreNotCountedTwice) {
     std::byte *const memory = first.data();
     Buffer second(std::move(first));
     EXPECT_EQ(second.data(), memory);
+    EXPECT_EQ(first.size(), 0U); // NOLINT(bugprone-use-after-move): what a move leaves is defined.
     EXPECT_EQ(ledger.currentBytes(), 100U);
     second = Buffer(ledger, 30);
     EXPECT_EQ(ledger.currentBytes(), 30U);
