@@ -62,10 +62,18 @@ template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &
     simd::endStoresPastCaches();
 }
 
-/// Copies of so many bytes do not stay in the caches.
-bool isPastCaches(int64_t bytes) {
-  constexpr int64_t kCaches = 8 * 1024 * 1024;
-  return bytes > kCaches;
+/// Copies \p nest, a part of a copy of \p bytes: one too large for the caches goes past them.
+template <class T>
+void runOverwrite(T *target, const T *source, LoopNest &nest, int64_t bytes) noexcept {
+  constexpr int64_t kCacheBytes = 8 * 1024 * 1024;
+  if (bytes > kCacheBytes)
+    runCopy<T, OverwritePastCaches>(target, source, nest);
+  else
+    runCopy<T, Overwrite>(target, source, nest);
+}
+
+template <class T> int64_t bytesOf(const LoopNest &nest) {
+  return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
 } // namespace
@@ -73,12 +81,8 @@ bool isPastCaches(int64_t bytes) {
 template <class T>
 void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
   LoopNest nest(loops);
-  if (nest.empty())
-    return;
-  if (isPastCaches(nest.steps() * static_cast<int64_t>(sizeof(T))))
-    runCopy<T, OverwritePastCaches>(target, source, nest);
-  else
-    runCopy<T, Overwrite>(target, source, nest);
+  if (!nest.empty())
+    runOverwrite(target, source, nest, bytesOf<T>(nest));
 }
 
 template <class T>
@@ -93,14 +97,15 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   if (nest.empty())
     return;
   const int parts = omp_get_max_threads();
-  if (parts == 1 || nest.steps() * static_cast<int64_t>(sizeof(T)) < kSerialBytes)
-    return runCopy<T, Overwrite>(target, source, nest);
+  const int64_t bytes = bytesOf<T>(nest);
+  if (parts == 1 || bytes < kSerialBytes)
+    return runOverwrite(target, source, nest, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
     LoopNest mine = nest;
     const CopyOffset begin = cutLoops(mine.loops(), parts, part);
     if (mine.steps() > 0)
-      runCopy<T, Overwrite>(target + begin.to, source + begin.from, mine);
+      runOverwrite(target + begin.to, source + begin.from, mine, bytes);
   }
 }
 

@@ -7,7 +7,7 @@ build_packages=(
   g++ cmake ninja-build pkg-config
   llvm-19-dev libclang-19-dev libclang-cpp19-dev clang-19
   mpich libmpich-dev libxsmm-dev libcli11-dev nlohmann-json3-dev
-  python3 python3-numpy # examples make and look at .npy files
+  python3 python3-numpy python3-pil python-matplotlib-data # the examples' arrays and photograph
 )
 # To run every test: the other MPI, lit and FileCheck, Clang's sanitizers, libFuzzer and OpenMP.
 test_packages=(

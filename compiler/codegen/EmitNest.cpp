@@ -62,7 +62,6 @@ public:
 
   void run() {
     emitKernels();
-    emitEmptyBlocks();
     for (const NestLoop &loop : nest.loops)
       indexNames.push_back(scope.fresh("i_", loop.dim));
     if (nest.sumsInParallel)
@@ -127,25 +126,6 @@ private:
             << "const ec::TileKernelSet<" << type << "> " << kernels << "{" << rangeText(nest.c)
             << ", " << rangeText(nest.m) << ", " << rangeText(nest.n) << ", " << rangeText(nest.k)
             << ", {" << join(fields, ", ") << "}};\n";
-  }
-
-  /// A rank without any index of the result has nothing to do; one without any index to sum over
-  /// still owns zeros.
-  void emitEmptyBlocks() {
-    std::vector<std::string> empty;
-    std::vector<std::string> emptySums;
-    for (std::size_t d = 0; d < nest.dims.size(); ++d)
-      if (scope.mayBeEmpty(d))
-        (nest.dims[d].dimClass == DimClass::K ? emptySums : empty)
-            .push_back(scope.extent(d) + " == 0");
-    if (!empty.empty())
-      body << "if (" << join(empty, " || ") << ") {\nreturn; // no work on this rank\n}\n";
-    if (emptySums.empty())
-      return;
-    const std::string tensor = tensorName(scope.buffer(Role::C));
-    body << "if (" << join(emptySums, " || ") << ") { // nothing to sum on this rank\n"
-         << "std::fill_n(" << tensor << ".data(), " << tensor << ".size(), " << type
-         << "{0});\nreturn;\n}\n";
   }
 
   void emitOrigins(bool withResult) {

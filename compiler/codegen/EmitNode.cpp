@@ -7,6 +7,7 @@
 #include "compiler/codegen/EmitNode.h"
 
 #include "compiler/codegen/EmitNest.h"
+#include "compiler/codegen/LocalShape.h"
 #include "compiler/codegen/NodeScope.h"
 #include "compiler/support/Text.h"
 
@@ -52,6 +53,27 @@ void emitUnary(const Tree &tree, NodeScope &scope, llvm::raw_ostream &out) {
   out << "ec::" << (sums ? "sumParallel" : "copyParallel") << "<" << cppType(tree.elementType())
       << ">(" << scope.origin(Role::C) << ", " << scope.origin(Role::A) << ", {"
       << join(loops, ", ") << "});\n";
+}
+
+/// A rank without any index of the result has nothing to do; one without any index to sum over
+/// still owns zeros.
+void emitEmptyBlocks(const Tree &tree, const LoweredNode &node, const NodeScope &scope,
+                     llvm::raw_ostream &out) {
+  std::vector<std::string> empty;
+  std::vector<std::string> emptySums;
+  const std::vector<DimId> dims = tree.iterationDims(node.node);
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (mayBeEmpty(scope.work(), d))
+      (classOf(tree, node.node, dims[d]) == DimClass::K ? emptySums : empty)
+          .push_back("work[" + std::to_string(d) + "].empty()");
+  if (!empty.empty())
+    out << "if (" << join(empty, " || ") << ") {\nreturn; // no work on this rank\n}\n";
+  if (emptySums.empty())
+    return;
+  const std::string tensor = tensorName(scope.buffer(Role::C));
+  out << "if (" << join(emptySums, " || ") << ") { // nothing to sum on this rank\n"
+      << "std::fill_n(" << tensor << ".data(), " << tensor << ".size(), "
+      << cppType(tree.elementType()) << "{0});\nreturn;\n}\n";
 }
 
 /// A constructor of its own, not inlined: those of hundreds of nodes in one function would take the
@@ -101,6 +123,7 @@ void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &
   out << "\nvoid run() const {\n";
   if (on.grid.size() < schedule.ranks)
     out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";
+  emitEmptyBlocks(tree, node, scope, out);
   out << body << "}\n};\n\n";
 }
 

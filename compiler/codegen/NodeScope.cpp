@@ -56,12 +56,6 @@ std::optional<int64_t> NodeScope::constantExtent(std::size_t dim) const {
   return product;
 }
 
-bool NodeScope::mayBeEmpty(std::size_t dim) const {
-  return llvm::any_of(fused[dim].dims, [&](DimId d) {
-    return einsumc::mayBeEmpty(workLayoutValue, workIndex(d));
-  });
-}
-
 std::string NodeScope::stride(Role role, std::size_t dim) const {
   const auto found = strideNames.find({role, dim});
   return found == strideNames.end() ? "0" : found->second;

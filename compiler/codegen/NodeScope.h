@@ -43,8 +43,6 @@ public:
   std::string fresh(const std::string &name);
   /// The constant extent of a fused dim, if it is the same on all ranks.
   std::optional<int64_t> constantExtent(std::size_t dim) const;
-  /// Whether some rank has no index of a fused dim.
-  bool mayBeEmpty(std::size_t dim) const;
 
   const TensorBuffer &buffer(Role role) const;
   /// The node's work as a layout over its iteration dims.

@@ -128,9 +128,9 @@ std::optional<Placement> pinnedPlacement(const Pin &pin, int64_t ranks) {
   case Pin::Kind::Free:
     return std::nullopt;
   case Pin::Kind::Split:
-    return normalised({{{ranks}, 0}, {split(pin.position)}});
+    return normalised(Placement{Grid{{ranks}, 0}, {split(pin.position)}});
   case Pin::Kind::Root:
-    return normalised({{{ranks}, 0}, {atRoot()}});
+    return normalised(Placement{Grid{{ranks}, 0}, {atRoot()}});
   }
   return std::nullopt;
 }

@@ -168,6 +168,12 @@ TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
   this->expectAdd({{300, 517, 1}, {517, 1, 300}});
 }
 
+TYPED_TEST(StridedCopyTest, TransposesBeyondTheCaches) {
+  this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, serialCopy<TypeParam>);
+  this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, parallelCopy<TypeParam>);
+  this->expectCopy({{1501, 1603, 1}, {1603, 1, 1501}}, parallelCopy<TypeParam>);
+}
+
 TYPED_TEST(StridedCopyTest, CopiesOneElementWithoutLoops) {
   this->expectCopy({}, serialCopy<TypeParam>);
   this->expectCopy({{1, 0, 0}}, serialCopy<TypeParam>);

@@ -68,7 +68,7 @@ TEST(Buffer, poisonIsNaN) {
 
 TEST(Tensor, blockIsRowMajor) {
   MemoryLedger ledger;
-  const Layout layout{{5, 4, 3}, {{2}}, {split(1)}};
+  const Layout layout = makeLayout({5, 4, 3}, {2}, {split(1)});
   const Tensor<float> tensor(ledger, layout, 1);
   EXPECT_EQ(tensor.size(), 5 * 2 * 3);
   EXPECT_EQ(tensor.stride(0), 6);
@@ -79,7 +79,7 @@ TEST(Tensor, blockIsRowMajor) {
 
 TEST(Tensor, ofARankThatHoldsNothingIsEmpty) {
   MemoryLedger ledger;
-  const Layout scalar{{}, {{2}}, {atRoot()}};
+  const Layout scalar = makeLayout({}, {2}, {atRoot()});
   EXPECT_EQ(Tensor<double>(ledger, scalar, 0).size(), 1);
   const Tensor<double> nothing(ledger, scalar, 1);
   EXPECT_FALSE(nothing.held());
