@@ -106,11 +106,14 @@ protected:
 
   template <class Copy> void expectCopy(const std::vector<CopyLoop> &loops, Copy copy) {
     const std::vector<T> source = randomSource(loops);
-    std::vector<T> target(sizeOf(loops, &CopyLoop::to), T(kUntouched));
-    std::vector<T> expected = target;
+    // Aligned as the runtime's tensors are, since stores past the caches need it.
+    const std::size_t size = sizeOf(loops, &CopyLoop::to);
+    std::vector<T> target(size + kLine, T(kUntouched));
+    T *const begin = target.data() + distanceToLine(target.data());
+    std::vector<T> expected(begin, begin + size);
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] = source[from]; });
-    copy(target.data(), source.data(), std::span<const CopyLoop>(loops));
-    EXPECT_EQ(expected, target) << print(loops);
+    copy(begin, source.data(), std::span<const CopyLoop>(loops));
+    EXPECT_EQ(expected, std::vector<T>(begin, begin + size)) << print(loops);
   }
 
   void expectAdd(const std::vector<CopyLoop> &loops) {
@@ -136,6 +139,11 @@ protected:
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] += source[from]; });
     sumParallel<T>(target.data(), source.data(), loops);
     EXPECT_EQ(expected, target) << print(loops) << omp_get_max_threads() << " threads";
+  }
+
+  static constexpr std::size_t kLine = 64 / sizeof(T);
+  static std::size_t distanceToLine(const T *data) {
+    return (kLine - reinterpret_cast<std::uintptr_t>(data) / sizeof(T) % kLine) % kLine;
   }
 
   std::mt19937 random{20240607};
