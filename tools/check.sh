@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check.sh [--quick]
+# check.sh [--quick | --all]
 #
-# Installs what is missing, builds einsumc in every configuration and runs every test; one line a
-# stage, and at the end `N passed, N failed`. With --quick only the release build, its tests on a
-# few ranks. The logs are in build/check. Safe to run again, and quick to build the second time.
+# Installs what is missing, builds einsumc and runs every test with MPICH, and the execution tests
+# with Open MPI; one line a stage, and at the end `N passed, N failed`. With --quick only the
+# release build, its tests on a few ranks; with --all also the sanitizers, the debug build, the
+# build without LIBXSMM and the fuzzers. The logs are in build/check. Safe to run again, and quick to build the second time.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,9 +13,10 @@ source "$root/tools/setup.sh"
 cd "$root"
 
 case "${1:-}" in
-  "") quick=false ;;
-  --quick) quick=true ;;
-  *) fail "unknown argument '$1'; usage: check.sh [--quick]" ;;
+  "") scope=default ;;
+  --quick) scope=quick ;;
+  --all) scope=all ;;
+  *) fail "unknown argument '$1'; usage: check.sh [--quick | --all]" ;;
 esac
 
 logs=$root/build/check
@@ -105,13 +107,15 @@ rm -rf "$logs"
 mkdir -p "$logs"
 set_up test
 
-if $quick; then
+if [[ $scope == quick ]]; then
   tests release 1,4
 else
   tests release all
+  tests openmpi 1,4 run tools
+fi
+if [[ $scope == all ]]; then
   tests asan 3
   tests debug 2 frontend order plan lower codegen run
-  tests openmpi 1,4 run tools
   tests no-libxsmm 4 run
   if stage "fuzzer: build" build fuzzer; then
     stage "fuzzer: runs" ctest --preset fuzzer -j "$jobs" || true

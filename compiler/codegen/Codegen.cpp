@@ -67,12 +67,6 @@ private:
   }
 
   void emitIncludes() {
-    constexpr std::size_t kManyNodes = 32;
-    if (program.nodes.size() > kManyNodes)
-      out << "#if defined(__GNUC__) && !defined(__clang__)\n"
-             "// GCC's points-to analysis takes minutes over the set-up of so many tensors; the work "
-             "is\n// in the kernels, which it cannot see.\n"
-             "#pragma GCC optimize(\"no-tree-pta\")\n#endif\n\n";
     if (options.library)
       out << "#include \"" << options.headerName << "\"\n\n";
     out << "#include <einsumc/einsumc.h>\n\n#include <omp.h>\n\n#include <algorithm>\n"
