@@ -9,6 +9,13 @@
 
 #include "einsumc/Config.h"
 
+// Without MPI's C++ bindings, which were removed from the standard and do not compile cleanly.
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #if EINSUMC_MPI_IS_OPENMPI && !defined(OPEN_MPI)

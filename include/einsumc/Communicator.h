@@ -7,10 +7,8 @@
 #ifndef EINSUMC_COMMUNICATOR_H
 #define EINSUMC_COMMUNICATOR_H
 
-#include "einsumc/Config.h"
+#include "einsumc/CheckMpi.h"
 #include "einsumc/Error.h"
-
-#include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +16,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include "einsumc/CheckMpi.h"
 
 namespace einsumc {
 

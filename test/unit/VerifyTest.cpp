@@ -284,6 +284,12 @@ TEST(VerifyNodeByNode, SaysWhenProjectionsSeeAPartOnly) {
   EXPECT_TRUE(result.passed) << result.text;
   EXPECT_TRUE(mentions(result, "projections of a part of y only")) << result.text;
   EXPECT_TRUE(mentions(result, "no projection of z")) << result.text;
+
+  // What no projection sees, the samples do.
+  const Verification wrong =
+      check<float>(description, options, damage<float>(1, 3, {}, [](float x) { return x + 0.5F; }));
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_TRUE(mentions(wrong, "at z[]")) << wrong.text;
 }
 
 } // namespace
