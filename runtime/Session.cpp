@@ -54,7 +54,6 @@ void Session::exchange(Exchange<T> &exchange, const Tensor<T> &source, const Ten
 }
 
 template void Session::exchange(Exchange<float> &, const Tensor<float> &, const Tensor<float> &);
-template void Session::exchange(Exchange<double> &, const Tensor<double> &,
-                                const Tensor<double> &);
+template void Session::exchange(Exchange<double> &, const Tensor<double> &, const Tensor<double> &);
 
 } // namespace einsumc
