@@ -111,9 +111,13 @@ if [[ $scope == quick ]]; then
   tests release 1,4
 else
   tests release all
-  tests openmpi 1,4 run tools
+  if stage "openmpi: build" build openmpi; then
+    stage "openmpi: lit" lit_tests openmpi 1,4 run || true
+  fi
 fi
 if [[ $scope == all ]]; then
+  stage "openmpi: unit tests" unit_tests openmpi || true
+  stage "openmpi: tools" lit_tests openmpi 4 tools || true
   tests asan 3
   tests debug 2 frontend order plan lower codegen run
   tests no-libxsmm 4 run
