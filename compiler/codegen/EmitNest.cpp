@@ -11,8 +11,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <array>
-
 namespace einsumc {
 
 namespace {

@@ -30,8 +30,8 @@ bool writeFile(const std::string &path, llvm::function_ref<void(llvm::raw_ostrea
   });
   if (!error)
     return true;
-  llvm::errs() << "einsumc: error: cannot write '" << path
-               << "': " << llvm::toString(std::move(error)) << "\n";
+  // LLVM's text begins with the file's name.
+  llvm::errs() << "einsumc: error: cannot write " << llvm::toString(std::move(error)) << "\n";
   return false;
 }
 
