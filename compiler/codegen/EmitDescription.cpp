@@ -98,8 +98,8 @@ public:
     out << "ec::ProgramDescription describe() {\nec::ProgramDescription program;\n"
         << "program.name = " << cppStringLiteral(options.source) << ";\n"
         << "program.ranks = " << schedule.ranks << ";\n"
-        << "program.dtype = ec::DType::"
-        << (tree.elementType() == ElementType::F32 ? "F32" : "F64") << ";\n";
+        << "program.dtype = ec::DType::" << (tree.elementType() == ElementType::F32 ? "F32" : "F64")
+        << ";\n";
     for (const Dim &dim : tree.dims())
       out << "program.addDim(" << cppStringLiteral(dim.name) << ", dim_" << dim.name << ");\n";
     for (NodeId id = 0; id < tree.size(); ++id)

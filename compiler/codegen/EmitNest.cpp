@@ -87,8 +87,9 @@ private:
     if (side.dims.empty())
       return "{}";
     const std::string whole = wholeSize(side);
-    return "{.tile = " + std::to_string(side.count) + ", .extent = " +
-           scope.extent(side.dims.back()) + (whole == "1" ? "" : ", .fused = " + whole) + "}";
+    return "{.tile = " + std::to_string(side.count) +
+           ", .extent = " + scope.extent(side.dims.back()) +
+           (whole == "1" ? "" : ", .fused = " + whole) + "}";
   }
 
   /// The stride of a role's tensor along a side of the tile that is read in place.
@@ -333,7 +334,7 @@ private:
   llvm::raw_ostream &body;
   const ScratchPlan scratch;
   std::string kernels;
-  std::vector<std::string> indexNames;            ///< by loop
+  std::vector<std::string> indexNames;           ///< by loop
   std::map<std::size_t, std::string> countNames; ///< by dim: indices in the tile at hand
 };
 
@@ -343,8 +344,8 @@ int64_t scratchBytes(const Tree &tree, const LoweredNode &node) {
   return node.nest ? planScratch(*node.nest).total * sizeInBytes(tree.elementType()) : 0;
 }
 
-void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope,
-              llvm::raw_ostream &members, llvm::raw_ostream &body) {
+void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
+              llvm::raw_ostream &body) {
   NestEmitter(tree, nest, scope, members, body).run();
 }
 

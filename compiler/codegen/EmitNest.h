@@ -13,8 +13,8 @@ namespace einsumc {
 
 /// Emits a nest: its tile constants and kernels into the members of the node's struct, its loops
 /// into the body of `run`.
-void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope,
-              llvm::raw_ostream &members, llvm::raw_ostream &body);
+void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
+              llvm::raw_ostream &body);
 
 /// Bytes of scratch that each thread needs for a node.
 int64_t scratchBytes(const Tree &tree, const LoweredNode &node);

@@ -31,9 +31,8 @@ std::string placementsText(const Tree &tree, const NodeSchedule &on, const Lower
   std::vector<std::string> parts;
   for (const Role role : rolesOf(tree, node.node)) {
     const NodeId tensor = tensorOf(tree, node.node, role);
-    parts.push_back(
-        tree.node(tensor).name + ": " +
-        placementText(tree, tensor, workPlacement(tree, node.node, on, role)));
+    parts.push_back(tree.node(tensor).name + ": " +
+                    placementText(tree, tensor, workPlacement(tree, node.node, on, role)));
   }
   const std::string result = parts.back();
   parts.pop_back();

@@ -21,10 +21,10 @@ std::string cppType(ElementType type);
 
 /// Names of what is emitted, safe whatever the tensors and dims are called: the identifiers of the
 /// source stand behind a prefix that no keyword, macro or name of the runtime has.
-std::string tensorName(const TensorBuffer &buffer);      ///< `tensor_X`
-std::string layoutName(const TensorBuffer &buffer);      ///< `layout_X`
-std::string workName(const Tree &tree, NodeId node);     ///< `work_T`
-std::string computeName(const Tree &tree, NodeId node);  ///< `Compute_T`
+std::string tensorName(const TensorBuffer &buffer);     ///< `tensor_X`
+std::string layoutName(const TensorBuffer &buffer);     ///< `layout_X`
+std::string workName(const Tree &tree, NodeId node);    ///< `work_T`
+std::string computeName(const Tree &tree, NodeId node); ///< `Compute_T`
 
 /// Emits the struct of a node: its local extents, strides and kernels, and the function `run` that
 /// computes this rank's block of the result.

@@ -39,8 +39,7 @@ std::string NodeScope::fresh(const std::string &prefix, std::size_t dim) {
 }
 
 const TensorBuffer &NodeScope::buffer(Role role) const {
-  const BufferId id =
-      role == Role::C ? node.result : node.operands[role == Role::A ? 0 : 1];
+  const BufferId id = role == Role::C ? node.result : node.operands[role == Role::A ? 0 : 1];
   return program.buffers[static_cast<std::size_t>(id)];
 }
 

@@ -33,8 +33,7 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedu
     elements += largestBlock(tree, tensorOf(tree, node, role), workPlacement(tree, node, on, role));
 
   NodeCost cost;
-  const double arithmetic =
-      tree.flops(node) * share / machine.flopsPerSecond(tree.elementType());
+  const double arithmetic = tree.flops(node) * share / machine.flopsPerSecond(tree.elementType());
   const double traffic =
       elements * static_cast<double>(sizeInBytes(tree.elementType())) / machine.memoryBandwidth;
   cost.computeSeconds = std::max(arithmetic, traffic);

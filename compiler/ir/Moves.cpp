@@ -51,8 +51,8 @@ std::vector<Placement> route(const Tree &tree, NodeId tensor, const Placement &f
   if (has(from, AxisKind::Partial) && !small)
     hops.push_back(reduced(tree, tensor, from, to));
   else if (has(from, AxisKind::Root) && has(to, AxisKind::Copy) && !small)
-    hops.push_back(
-        normalised({{{to.grid.size()}, to.grid.firstRank}, {split(longestPosition(tree, tensor))}}));
+    hops.push_back(normalised(
+        {{{to.grid.size()}, to.grid.firstRank}, {split(longestPosition(tree, tensor))}}));
   if (hops.empty() || hops.back() != to)
     hops.push_back(to);
   return hops;

@@ -16,7 +16,8 @@ namespace einsumc {
 /// The placements that a tensor passes through on its way from one placement to another, the last
 /// one included; empty when nothing has to move. Each hop is one exchange of messages.
 ///   - Partial sums of some size are first added up into blocks (a reduce-scatter), from which the
-///     target is then filled: P -> S -> B moves 2 (p-1)/p of the tensor a rank, P -> B p-1 times it.
+///     target is then filled: P -> S -> B moves 2 (p-1)/p of the tensor a rank, P -> B p-1 times
+///     it.
 ///   - A tensor of some size on one rank that all need is first scattered, so that all help to
 ///     spread it.
 std::vector<Placement> route(const Tree &tree, NodeId tensor, const Placement &from,

@@ -19,17 +19,17 @@ namespace {
 class PlanParser {
 public:
   PlanParser(llvm::StringRef text, const Tree &tree, int64_t ranks, Diagnostics &diagnostics)
-      : lexer(text, diagnostics), tree(tree), ranks(ranks), diagnostics(diagnostics) {}
+      : errorsBefore(diagnostics.errors()), lexer(text, diagnostics), tree(tree), ranks(ranks),
+        diagnostics(diagnostics) {}
 
   std::optional<PartialSchedule> run() {
-    const unsigned before = diagnostics.errors();
     if (readHeader())
       while (!lexer.peek().isEnd()) {
         const char *start = lexer.peek().text.begin();
         if (!readLine())
           skipLine(start);
       }
-    if (diagnostics.errors() != before)
+    if (diagnostics.errors() != errorsBefore)
       return std::nullopt;
     return std::move(plan);
   }
@@ -234,8 +234,8 @@ private:
   }
 
   bool readMovement(AxisSchedule &axis) {
-    for (const Movement movement : {Movement::None, Movement::Ring, Movement::Bcast,
-                                    Movement::Gather, Movement::Get})
+    for (const Movement movement :
+         {Movement::None, Movement::Ring, Movement::Bcast, Movement::Gather, Movement::Get})
       if (lexer.peek().isWord(name(movement))) {
         lexer.take();
         axis.movement = movement;
@@ -249,11 +249,11 @@ private:
 
   /// Goes on with the next line, past at least one token since \p start.
   void skipLine(const char *start) {
-    while (!lexer.peek().isEnd() &&
-           (!lexer.isAtLineStart() || lexer.peek().text.begin() == start))
+    while (!lexer.peek().isEnd() && (!lexer.isAtLineStart() || lexer.peek().text.begin() == start))
       lexer.take();
   }
 
+  unsigned errorsBefore; ///< before the lexer, which reports what it reads ahead
   Lexer lexer;
   const Tree &tree;
   int64_t ranks;

@@ -105,10 +105,9 @@ Placement normalised(Placement placement) {
       on = {on.kind, 0, 0};
   }
   for (auto &[position, axes] : cuts) {
-    const bool inOrder =
-        std::is_sorted(axes.begin(), axes.end(), [](const AxisPlacement *a, const AxisPlacement *b) {
-          return a->level < b->level;
-        });
+    const bool inOrder = std::is_sorted(
+        axes.begin(), axes.end(),
+        [](const AxisPlacement *a, const AxisPlacement *b) { return a->level < b->level; });
     for (AxisPlacement *axis : axes)
       axis->level = inOrder ? 0 : axis->level;
   }

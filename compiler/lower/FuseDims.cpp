@@ -59,8 +59,7 @@ std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule
   std::vector<StoredDims> tensors;
   const std::vector<Role> roles = rolesOf(tree, node);
   for (std::size_t r = 0; r < roles.size(); ++r)
-    tensors.push_back(
-        storedDims(tree, dimsOf(tree, node, roles[r]), stored[r], work, workDims));
+    tensors.push_back(storedDims(tree, dimsOf(tree, node, roles[r]), stored[r], work, workDims));
 
   std::vector<FusedDim> fused;
   std::vector<bool> done(workDims.size());

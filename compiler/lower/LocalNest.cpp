@@ -54,10 +54,10 @@ public:
     for (const FusedDim &dim : nest.dims)
       iterations *= static_cast<double>(dim.extent);
     nest.serial = 2 * iterations < kSerialFlops;
-    nest.sumsInParallel = !nest.serial && tasks(0, nest.outerLoops()) < kFewTasks &&
-                          tasks(nest.outerLoops(), nest.loops.size()) >= kFewTasks &&
-                          extentOf(DimClass::C) * extentOf(DimClass::M) * extentOf(DimClass::N) <=
-                              kPrivateResult;
+    nest.sumsInParallel =
+        !nest.serial && tasks(0, nest.outerLoops()) < kFewTasks &&
+        tasks(nest.outerLoops(), nest.loops.size()) >= kFewTasks &&
+        extentOf(DimClass::C) * extentOf(DimClass::M) * extentOf(DimClass::N) <= kPrivateResult;
     return std::move(nest);
   }
 
@@ -72,8 +72,8 @@ private:
   /// Whether neighbours along the dim are neighbours in the role's tensor.
   bool isUnit(Role role, std::size_t dim) const {
     const std::vector<DimId> &dims = dimsOf(tree, node, role);
-    auto last = std::find_if(dims.rbegin(), dims.rend(),
-                             [&](DimId d) { return tree.dim(d).extent > 1; });
+    auto last =
+        std::find_if(dims.rbegin(), dims.rend(), [&](DimId d) { return tree.dim(d).extent > 1; });
     return last != dims.rend() && *last == nest.dims[dim].dims.back();
   }
 
@@ -83,7 +83,8 @@ private:
     for (std::size_t d = 0; d < nest.dims.size(); ++d)
       if (nest.dims[d].dimClass == dimClass)
         result.push_back(d);
-    llvm::sort(result, [&](std::size_t a, std::size_t b) { return speed(role, a) > speed(role, b); });
+    llvm::sort(result,
+               [&](std::size_t a, std::size_t b) { return speed(role, a) > speed(role, b); });
     return result;
   }
 
@@ -131,15 +132,15 @@ private:
     nest.m = side(DimClass::M, Role::C);
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K, extentOf(DimClass::M) >= extentOf(DimClass::N) ? nest.leftRole()
-                                                                             : nest.rightRole());
+                                                                              : nest.rightRole());
     // Enough tasks for a team, from the dims that no kernel vectorises over last.
     for (TileSide *side : {&nest.n, &nest.m, &nest.c}) {
       const int64_t now = taskCount();
       if (side->dims.empty() || now >= kFewTasks)
         continue;
       const int64_t extent = nest.dims[side->dims.front()].extent;
-      side->count = std::max<int64_t>(std::min<int64_t>(side->count, 16),
-                                      ceilDiv(extent, 4 * kFewTasks));
+      side->count =
+          std::max<int64_t>(std::min<int64_t>(side->count, 16), ceilDiv(extent, 4 * kFewTasks));
       side->count = std::min(side->count, extent);
     }
   }

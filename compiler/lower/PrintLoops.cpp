@@ -38,8 +38,8 @@ private:
   void printMoves(const std::vector<Move> &moves) {
     for (const Move &move : moves)
       stream << "  move " << buffer(move.from).name << " "
-             << placementText(tree, buffer(move.from).tensor, buffer(move.from).placement)
-             << " -> " << buffer(move.to).name << " "
+             << placementText(tree, buffer(move.from).tensor, buffer(move.from).placement) << " -> "
+             << buffer(move.to).name << " "
              << placementText(tree, buffer(move.to).tensor, buffer(move.to).placement) << "\n";
   }
 

@@ -41,8 +41,8 @@ public:
         extents.push_back(tree.dim(dim).extent);
       if (!checkedBytes(extents, 8))
         return std::nullopt;
-      result.node = editor.addFresh(NodeKind::Product, product, result.dims,
-                                    {factors[a], factors[b]});
+      result.node =
+          editor.addFresh(NodeKind::Product, product, result.dims, {factors[a], factors[b]});
       removeFactor(a);
       removeFactor(b);
       addFactor(std::move(result));
@@ -114,9 +114,7 @@ private:
     live.erase(factor);
   }
 
-  double cost(Factor a, Factor b) const {
-    return sizeOf(resultDims(a, b)) - sizes[a] - sizes[b];
-  }
+  double cost(Factor a, Factor b) const { return sizeOf(resultDims(a, b)) - sizes[a] - sizes[b]; }
 
   std::pair<Factor, Factor> bestPair() {
     while (!candidates.empty()) {

@@ -109,8 +109,7 @@ NodeSchedule localSchedule(int64_t ranks) {
 
 NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks) {
   const bool sums = classOf(tree, node, dim) == DimClass::K;
-  return {{{ranks}, 0},
-          {axisOf(tree, node, dim, sums ? Movement::Gather : Movement::None, {dim})}};
+  return {{{ranks}, 0}, {axisOf(tree, node, dim, sums ? Movement::Gather : Movement::None, {dim})}};
 }
 
 std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
@@ -131,8 +130,7 @@ std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId 
       static constexpr std::array<const char *, 4> kWhat = {
           "a c dim (one in both operands and the result)",
           "an m dim (one in the first operand and the result alone)",
-          "an n dim (one in the second operand and the result alone)",
-          "a k dim (a summed one)"};
+          "an n dim (one in the second operand and the result alone)", "a k dim (a summed one)"};
       return "'" + name.str() + "' needs " +
              (row->eitherSide ? "an m or n dim (one in one operand and the result alone)"
                               : kWhat[static_cast<std::size_t>(wanted)]) +

@@ -66,8 +66,8 @@ private:
     double elements = static_cast<double>(tree.elements(id));
     for (const Operand &operand : tree.node(id).operands)
       elements += static_cast<double>(tree.elements(operand.node));
-    const double traffic = elements * static_cast<double>(sizeInBytes(tree.elementType())) /
-                           machine.memoryBandwidth;
+    const double traffic =
+        elements * static_cast<double>(sizeInBytes(tree.elementType())) / machine.memoryBandwidth;
     constexpr double kMessages = 10;
     return std::max(seconds, traffic) < kMessages * machine.betweenNodes.alpha;
   }

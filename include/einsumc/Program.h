@@ -80,12 +80,11 @@ struct ProgramDescription {
   void addResult(const char *tensorName, std::initializer_list<int> tensorDims,
                  const Layout &layout, bool isOutput);
   /// The node whose result is a tensor.
-  void addNode(int tensor, const char *text, const char *algorithm, const char *grid,
-               double flops, double predictedSeconds, double predictedBytes,
-               std::initializer_list<Use> operands);
+  void addNode(int tensor, const char *text, const char *algorithm, const char *grid, double flops,
+               double predictedSeconds, double predictedBytes, std::initializer_list<Use> operands);
 
-  std::string name;   ///< of the source, for --help
-  int64_t ranks = 1;  ///< the program runs on exactly so many
+  std::string name;  ///< of the source, for --help
+  int64_t ranks = 1; ///< the program runs on exactly so many
   DType dtype = DType::F32;
   std::vector<DimDescription> dims;
   std::vector<TensorDescription> tensors;
@@ -108,10 +107,9 @@ struct TensorView {
     return {reinterpret_cast<T *>(data), held ? static_cast<std::size_t>(volume(box)) : 0};
   }
 
-  template <class T>
-  static TensorView of(const Tensor<T> &tensor) {
-    return {sizeof(T) == 4 ? DType::F32 : DType::F64, &tensor.layout(), tensor.box(),
-            tensor.held(), reinterpret_cast<std::byte *>(tensor.data())};
+  template <class T> static TensorView of(const Tensor<T> &tensor) {
+    return {sizeof(T) == 4 ? DType::F32 : DType::F64, &tensor.layout(), tensor.box(), tensor.held(),
+            reinterpret_cast<std::byte *>(tensor.data())};
   }
 };
 
@@ -176,8 +174,8 @@ class Program {
 public:
   virtual ~Program() = default;
   /// Evaluates the tree once: inputs are in place before and unchanged after, as it may run again;
-  /// outputs are in place after. When a node ends (Session::endNode), its result is complete and the
-  /// tensors that it read are as it read them: the observer compares them. Collective.
+  /// outputs are in place after. When a node ends (Session::endNode), its result is complete and
+  /// the tensors that it read are as it read them: the observer compares them. Collective.
   virtual void run() = 0;
   /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it.
   virtual TensorView tensor(int index) = 0;

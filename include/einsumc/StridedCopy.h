@@ -35,15 +35,13 @@ void addStrided(T *target, const T *source, std::span<const CopyLoop> loops) noe
 
 /// As copyStrided, shared among the OpenMP team that it opens (none for small copies).
 /// \pre not called inside a parallel region
-template <class T>
-void copyParallel(T *target, const T *source, std::span<const CopyLoop> loops);
+template <class T> void copyParallel(T *target, const T *source, std::span<const CopyLoop> loops);
 
 /// target = sum of source: overwrites (does not add to) the target; loops with a `to` of 0 are
 /// summed over (with partial sums that keep the error of long sums small); shared among the OpenMP
 /// team, also when only summed loops are long. A summed extent of 0 gives zeros.
 /// \pre not called inside a parallel region
-template <class T>
-void sumParallel(T *target, const T *source, std::span<const CopyLoop> loops);
+template <class T> void sumParallel(T *target, const T *source, std::span<const CopyLoop> loops);
 
 template <class T>
 void copyStrided(T *target, const T *source, std::initializer_list<CopyLoop> loops) noexcept {

@@ -55,8 +55,7 @@ private:
   }
 
   bool force(NodeId id, llvm::StringRef name, bool mustWork) {
-    std::variant<NodeSchedule, std::string> result =
-        scheduleByName(tree, id, name, options.ranks);
+    std::variant<NodeSchedule, std::string> result = scheduleByName(tree, id, name, options.ranks);
     if (auto *schedule = std::get_if<NodeSchedule>(&result)) {
       fixed.nodes[id] = std::move(*schedule);
       return true;

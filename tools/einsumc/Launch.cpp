@@ -51,8 +51,7 @@ int compileAndLaunch(const std::string &code, const Options &options) {
   llvm::SmallString<128> folder;
   if (llvm::sys::fs::createUniqueDirectory("einsumc", folder))
     return fail("cannot make a temporary folder");
-  const auto cleanUp =
-      llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  const auto cleanUp = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
   const std::string source = (folder + "/program.cpp").str();
   const std::string program = (folder + "/program").str();
   {

@@ -26,8 +26,9 @@ namespace cl = llvm::cl;
 struct CommandLine {
   cl::OptionCategory category{"einsumc options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("[INPUT.ein]"), cl::cat(category)};
-  cl::opt<std::string> tree{"tree", cl::desc("Compile a bracketed tree, e.g. "
-                                             "'[[0,1],[1,2]->[0,2]],[2,3]->[0,3]'; needs --sizes"),
+  cl::opt<std::string> tree{"tree",
+                            cl::desc("Compile a bracketed tree, e.g. "
+                                     "'[[0,1],[1,2]->[0,2]],[2,3]->[0,3]'; needs --sizes"),
                             cl::value_desc("T"), cl::cat(category)};
   cl::opt<std::string> einsum{"einsum",
                               cl::desc("Compile an einsum, e.g. 'ij,jk->ik'; needs --sizes"),
@@ -43,9 +44,7 @@ struct CommandLine {
   cl::opt<std::string> output{"o", cl::desc("Output file; '-' (default) is stdout"), cl::init("-"),
                               cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<Stage> stage{
-      "emit",
-      cl::desc("What to write:"),
-      cl::init(Stage::Cpp),
+      "emit", cl::desc("What to write:"), cl::init(Stage::Cpp),
       cl::values(clEnumValN(Stage::Ein, "ein", "the tree as read, as .ein text"),
                  clEnumValN(Stage::Tree, "tree", "the tree that is planned, as .ein text"),
                  clEnumValN(Stage::Order, "order", "the contractions in order, with their flops"),
@@ -61,8 +60,9 @@ struct CommandLine {
                                cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<std::string> memory{"memory", cl::desc("Bytes that a rank may use, e.g. 4GiB"),
                               cl::value_desc("SIZE"), cl::cat(category)};
-  cl::opt<std::string> plan{"plan", cl::desc("Take the schedule from FILE; what it leaves out is "
-                                             "planned"),
+  cl::opt<std::string> plan{"plan",
+                            cl::desc("Take the schedule from FILE; what it leaves out is "
+                                     "planned"),
                             cl::value_desc("FILE"), cl::cat(category)};
   cl::list<std::string> algorithms{"algorithm",
                                    cl::desc("Force an algorithm for a node ('*': all that can)"),
@@ -108,9 +108,9 @@ std::optional<int64_t> parseBytes(llvm::StringRef text) {
     double bytes;
   };
   static constexpr Unit kUnits[] = {
-      {"KiB", 1024.0},          {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-      {"TiB", 1099511627776.0}, {"kB", 1e3},        {"MB", 1e6},
-      {"GB", 1e9},              {"TB", 1e12},       {"B", 1}};
+      {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+      {"kB", 1e3},     {"MB", 1e6},        {"GB", 1e9},           {"TB", 1e12},
+      {"B", 1}};
   double unit = 1;
   for (const Unit &candidate : kUnits)
     if (text.consume_back(candidate.name)) {
@@ -118,8 +118,8 @@ std::optional<int64_t> parseBytes(llvm::StringRef text) {
       break;
     }
   double value = 0;
-  if (text.empty() || !llvm::isDigit(text.front()) || text.getAsDouble(value) ||
-      value * unit < 1 || value * unit > 9e18)
+  if (text.empty() || !llvm::isDigit(text.front()) || text.getAsDouble(value) || value * unit < 1 ||
+      value * unit > 9e18)
     return std::nullopt;
   return static_cast<int64_t>(value * unit);
 }
@@ -147,8 +147,7 @@ bool fillOutputs(const CommandLine &line, Options &options) {
   if (options.library && options.run)
     return usageError("--run needs a program: it does not go with --library");
   if (options.run && options.stage != Stage::Cpp)
-    return usageError("--run does not go with --emit=" +
-                      llvm::Twine("a stage before the program"));
+    return usageError("--run does not go with --emit=" + llvm::Twine("a stage before the program"));
   if (!options.run && !options.programArgs.empty())
     return usageError("arguments after -- go to the program of --run");
   if (options.dependencyFile && options.output == "-")
@@ -223,9 +222,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
   // own exit status.
   std::string problems;
   llvm::raw_string_ostream stream(problems);
-  if (!cl::ParseCommandLineOptions(ours, argv,
-                                   "Compiles an einsum tree to a distributed C++ program\n",
-                                   &stream)) {
+  if (!cl::ParseCommandLineOptions(
+          ours, argv, "Compiles an einsum tree to a distributed C++ program\n", &stream)) {
     llvm::errs() << problems;
     return std::nullopt;
   }

@@ -39,7 +39,7 @@ struct Options {
   std::string headerFile;
   std::optional<std::string> dependencyFile;
   bool run = false;
-  std::vector<std::string> launcher;   ///< words of --launcher; empty: the configured one
+  std::vector<std::string> launcher;    ///< words of --launcher; empty: the configured one
   std::vector<std::string> programArgs; ///< after `--`
   bool explain = false;
   bool timePasses = false;

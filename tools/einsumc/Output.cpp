@@ -18,8 +18,8 @@ std::optional<llvm::StringRef> readFile(const std::string &path, Diagnostics &di
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (buffer)
     return diagnostics.addText(path == "-" ? "<stdin>" : path, (*buffer)->getBuffer());
-  llvm::errs() << "einsumc: error: cannot read '" << path
-               << "': " << buffer.getError().message() << "\n";
+  llvm::errs() << "einsumc: error: cannot read '" << path << "': " << buffer.getError().message()
+               << "\n";
   return std::nullopt;
 }
 

@@ -20,8 +20,11 @@ std::vector<std::string> strings(std::initializer_list<const char *> texts) {
 
 RunConfig runConfigOf(const std::filesystem::path &executable) {
   namespace values = run_config_values;
-  RunConfig config{values::kMpiCxx, values::kMpiExec, strings(values::kMpiExecFlags),
-                   strings(values::kCompileFlags), {}};
+  RunConfig config{values::kMpiCxx,
+                   values::kMpiExec,
+                   strings(values::kMpiExecFlags),
+                   strings(values::kCompileFlags),
+                   {}};
   const std::filesystem::path directory = executable.parent_path();
   if (directory == std::filesystem::path(values::kBuildBinDir)) {
     for (const char *include : values::kBuildIncludeDirs)

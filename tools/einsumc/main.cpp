@@ -55,8 +55,8 @@ public:
     const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
     if (!machine)
       return kMistake;
-    const std::optional<PartialSchedule> fixed = timer.run(
-        "fixed schedule", [&] { return fixedSchedule(*tree, options, diagnostics); });
+    const std::optional<PartialSchedule> fixed =
+        timer.run("fixed schedule", [&] { return fixedSchedule(*tree, options, diagnostics); });
     if (!fixed)
       return kMistake;
     const Schedule schedule =
@@ -113,8 +113,8 @@ private:
       return write([&](llvm::raw_ostream &out) { print(tree, schedule, *program, out); });
 
     const CodegenOptions how = codegenOptions(options);
-    const GeneratedCode code = timer.run(
-        "codegen", [&] { return generateCpp(tree, machine, schedule, *program, how); });
+    const GeneratedCode code =
+        timer.run("codegen", [&] { return generateCpp(tree, machine, schedule, *program, how); });
     if (options.run && options.output == "-")
       return compileAndLaunch(code.source, options);
     if (options.library &&
@@ -126,8 +126,8 @@ private:
 
   /// Writes the output and, when asked for, the dependency file.
   int write(llvm::function_ref<void(llvm::raw_ostream &)> print) {
-    const bool written = writeFile(options.output, print) &&
-                         (!options.dependencyFile || writeDependencies(options));
+    const bool written =
+        writeFile(options.output, print) && (!options.dependencyFile || writeDependencies(options));
     return written ? kSuccess : kMistake;
   }
 

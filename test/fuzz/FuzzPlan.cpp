@@ -1,0 +1,88 @@
+//===- FuzzPlan.cpp - any text as a plan file -------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/ir/Cost.h"
+#include "compiler/ir/ReadPlan.h"
+#include "compiler/lower/Lower.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Plan.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace einsumc {
+
+namespace {
+
+constexpr int64_t kRanks = 6;
+
+/// A tree with every kind of node, dims of every class, a pin, and extents below the ranks.
+constexpr llvm::StringLiteral kTree = "dim b=3, i=7, j=8, k=5, l=1;\n"
+                                      "input A[b,i,k] split(i); input B[b,k,j]; input D[j,j];\n"
+                                      "T[b,i,j] = A[b,i,k] * B[b,k,j];\n"
+                                      "output Y[i,j] at root = T[b,i,j] * D[j,j];\n"
+                                      "output S[j,b] = T[b,i,j];\n";
+
+/// \param diagnostics has the text that the places of the tree's nodes point into
+Tree treeToPlan(Diagnostics &diagnostics) {
+  const std::optional<Tree> tree = readEin(diagnostics.addText("tree.ein", kTree), diagnostics);
+  return *orderGreedily(normalise(*tree), diagnostics);
+}
+
+std::string printed(const Tree &tree, const Schedule &schedule) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  print(tree, schedule, stream);
+  return text;
+}
+
+void require(bool condition, llvm::StringRef what, llvm::StringRef text) {
+  if (condition)
+    return;
+  llvm::errs() << what << ":\n" << text << "\n";
+  std::abort();
+}
+
+} // namespace
+
+} // namespace einsumc
+
+/// A plan without an error must be completed to a schedule that breaks no rule, is printed and
+/// read back the same, and is lowered or refused with a message.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
+  using namespace einsumc;
+  const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
+  Diagnostics diagnostics(llvm::nulls());
+  const Tree tree = treeToPlan(diagnostics);
+  const std::optional<PartialSchedule> fixed =
+      readPlan(diagnostics.addText("fuzz.plan", text), tree, kRanks, diagnostics);
+  require(fixed.has_value() != diagnostics.hasErrors(), "a plan and errors, or neither", text);
+  if (!fixed)
+    return 0;
+
+  const Schedule schedule = plan(tree, Machine{}, {kRanks, *fixed});
+  const std::string plan = printed(tree, schedule);
+  for (NodeId id = 0; id < tree.size(); ++id)
+    if (tree.node(id).kind != NodeKind::Input)
+      require(
+          checkNodeSchedule(tree, id, schedule.nodes[static_cast<std::size_t>(id)], kRanks).empty(),
+          "a schedule breaks a rule", plan);
+  require(storedBytes(tree, schedule) > 0, "nothing is stored", plan);
+
+  Diagnostics again(llvm::errs());
+  const std::optional<PartialSchedule> reread =
+      readPlan(again.addText("printed", plan), tree, kRanks, again);
+  require(reread && printed(tree, einsumc::plan(tree, Machine{}, {kRanks, *reread})) == plan,
+          "the printed plan is not read as the same plan", plan);
+
+  const std::optional<LoweredProgram> program = lower(tree, schedule, diagnostics);
+  require(program.has_value() != diagnostics.hasErrors(), "lowered, and errors, or neither", plan);
+  return 0;
+}
