@@ -106,6 +106,7 @@ tests() {
 rm -rf "$logs"
 mkdir -p "$logs"
 set_up test
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 
 if [[ $scope == quick ]]; then
   tests release 1,4
@@ -121,7 +122,7 @@ if [[ $scope == all ]]; then
   tests asan 3
   tests debug 2 frontend order plan lower codegen run
   tests no-libxsmm 4 run
-  if stage "fuzzer: build" build fuzzer; then
+  if stage "fuzzer: build" build fuzzer fuzzers; then
     stage "fuzzer: runs" ctest --preset fuzzer -j "$jobs" || true
   fi
 fi

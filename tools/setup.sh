@@ -9,9 +9,10 @@ build_packages=(
   mpich libmpich-dev libxsmm-dev libcli11-dev nlohmann-json3-dev
   python3 python3-numpy python3-pil python-matplotlib-data # the examples' arrays and photograph
 )
-# To run every test: the other MPI, lit and FileCheck, Clang's sanitizers, libFuzzer and OpenMP.
+# To run every test: the other MPI, lit and FileCheck, Clang's sanitizers, libFuzzer and OpenMP;
+# ccache, because most files are compiled alike in several presets.
 test_packages=(
-  openmpi-bin libopenmpi-dev libgtest-dev llvm-19-tools libclang-rt-19-dev libomp-19-dev
+  ccache openmpi-bin libopenmpi-dev libgtest-dev llvm-19-tools libclang-rt-19-dev libomp-19-dev
 )
 
 # Prints a message and ends the script.

@@ -40,7 +40,8 @@ public:
     for (const LoweredNode &node : program.nodes)
       emitNode(tree, schedule, program, node, out);
     emitClass();
-    emitDescription(tree, machine, schedule, program, options, out);
+    if (!options.library)
+      emitDescription(tree, machine, schedule, program, options, out);
     out << "} // namespace\n\n";
     GeneratedCode code;
     if (options.library)
@@ -177,15 +178,24 @@ private:
         << "return std::make_unique<Tree>(session);\n});\n}\n";
   }
 
-  /// Inputs and outputs by the names of the library's functions.
-  template <class Visit> void forEachPort(Visit visit) {
+  /// A block of data that a library shows to its user.
+  struct Port {
+    NodeId id;
+    std::string function; ///< of the library's class
+    std::string view;     ///< of the class Tree
+    std::string element;
+  };
+
+  std::vector<Port> ports() const {
+    std::vector<Port> result;
     for (NodeId id = 0; id < tree.size(); ++id) {
       const Node &node = tree.node(id);
       if (node.kind == NodeKind::Input)
-        visit(id, "input_" + node.name, "tensor", false);
+        result.push_back({id, "input_" + node.name, "tensor", type});
       if (node.isOutput)
-        visit(id, "output_" + node.name, "output", true);
+        result.push_back({id, "output_" + node.name, "output", "const " + type});
     }
+    return result;
   }
 
   std::string header() {
@@ -207,13 +217,13 @@ private:
       << "Evaluator(const Evaluator &) = delete;\nEvaluator &operator=(const Evaluator &) = "
          "delete;\n\n"
       << "/// Computes the outputs from the inputs.\nvoid evaluate();\n";
-    forEachPort([&](NodeId id, const std::string &name, const char *, bool isOutput) {
-      const Node &node = tree.node(id);
+    for (const Port &port : ports()) {
+      const Node &node = tree.node(port.id);
       h << "\n/// This rank's block of " << tensorText(tree, node.name, node.dims)
         << ", row-major, and the indices that it holds.\n"
-        << "std::span<" << (isOutput ? "const " : "") << type << "> " << name << "();\n"
-        << "einsumc::Box " << name << "_box();\n";
-    });
+        << "std::span<" << port.element << "> " << port.function << "();\n"
+        << "einsumc::Box " << port.function << "_box();\n";
+    }
     h << "\nprivate:\nstruct State;\nstd::unique_ptr<State> state;\n};\n\n} // namespace "
       << options.libraryNamespace << "\n";
     return result;
@@ -229,13 +239,13 @@ private:
         << "Evaluator::~Evaluator() = default;\n\n"
         << "void Evaluator::evaluate() {\nstate->session.startRun(" << program.nodes.size()
         << ");\nstate->tree.run();\n}\n\n";
-    forEachPort([&](NodeId id, const std::string &name, const char *function, bool isOutput) {
-      const std::string element = (isOutput ? "const " : "") + type;
-      out << "std::span<" << element << "> Evaluator::" << name << "() {\nreturn state->tree."
-          << function << "(" << id << ").elements<" << type << ">();\n}\n\n"
-          << "einsumc::Box Evaluator::" << name << "_box() {\nreturn state->tree." << function
-          << "(" << id << ").box;\n}\n\n";
-    });
+    for (const Port &port : ports()) {
+      out << "std::span<" << port.element << "> Evaluator::" << port.function
+          << "() {\nreturn state->tree." << port.view << "(" << port.id << ").elements<" << type
+          << ">();\n}\n\n"
+          << "einsumc::Box Evaluator::" << port.function << "_box() {\nreturn state->tree."
+          << port.view << "(" << port.id << ").box;\n}\n\n";
+    }
     out << "} // namespace " << options.libraryNamespace << "\n";
   }
 

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -136,6 +138,39 @@ TEST_F(WithRanks, largerThanTheEagerLimit) {
   requests.receive(received, previous(), 5);
   requests.wait();
   EXPECT_EQ(received, payload(sent.size(), previous(), 0));
+}
+
+/// A size that no int can hold, in the largest pieces.
+TEST_F(WithRanks, largerThanTwoToThe31Bytes) {
+  if (world.size() != 2)
+    GTEST_SKIP() << "takes memory: on 2 ranks only";
+  const std::size_t size = (std::size_t{1} << 31) + 12'345;
+  // Zeros that take no memory before they are written.
+  const auto allocate = [&] {
+    return std::unique_ptr<std::byte, decltype(&std::free)>(
+        static_cast<std::byte *>(std::calloc(size, 1)), &std::free);
+  };
+  const std::vector<std::size_t> places = {0,
+                                           (std::size_t{1} << 30) - 1,
+                                           std::size_t{1} << 30,
+                                           (std::size_t{1} << 31) - 1,
+                                           std::size_t{1} << 31,
+                                           size - 1};
+  const auto buffer = allocate();
+  ASSERT_NE(buffer, nullptr);
+  const std::span<std::byte> message(buffer.get(), size);
+  Requests requests(world);
+  if (world.rank() == 0) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      message[places[i]] = static_cast<std::byte>(i + 1);
+    requests.send(message, 1, 5);
+    requests.wait();
+    return;
+  }
+  requests.receive(message, 0, 5);
+  requests.wait();
+  for (std::size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(message[places[i]], static_cast<std::byte>(i + 1)) << "at " << places[i];
 }
 
 TEST_F(WithRanks, noMessagesNeedNoWait) {
