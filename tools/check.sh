@@ -106,7 +106,7 @@ tests() {
 rm -rf "$logs"
 mkdir -p "$logs"
 set_up test
-export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root
 
 if [[ $scope == quick ]]; then
   tests release 1,4

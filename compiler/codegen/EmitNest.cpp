@@ -15,29 +15,27 @@ namespace einsumc {
 
 namespace {
 
-/// The largest number of elements of a side of a tile.
-int64_t largestSize(const LocalNest &nest, const TileSide &side) {
-  int64_t size = 1;
-  for (std::size_t d : side.dims)
-    size *= d == side.dims.back() ? side.count : nest.dims[d].extent;
-  return size;
+/// Elements of a cache line of f32, to which parts of scratch are aligned.
+constexpr int64_t kLine = 16;
+
+/// The distance of neighbours along the slow role of a packed block: whole cache lines, but no
+/// multiple of so many that neighbours compete for the same sets of a cache.
+int64_t packedStride(const NestSide &fast) {
+  const int64_t rounded = (fast.size() + kLine - 1) / kLine * kLine;
+  return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
 }
 
 /// Scratch of each thread, in elements: offsets of the parts, each on a cache line of its own.
 struct ScratchPlan {
   int64_t ownResult = 0; ///< a copy of the whole local result, when the sums run in parallel
-  int64_t left = 0, right = 0, result = 0;
+  int64_t left = 0, right = 0;
   int64_t total = 0;
 };
 
 ScratchPlan planScratch(const LocalNest &nest) {
   ScratchPlan plan;
-  const int64_t m = largestSize(nest, nest.m);
-  const int64_t n = largestSize(nest, nest.n);
-  const int64_t k = largestSize(nest, nest.k);
   auto take = [&](bool needed, int64_t elements) {
     const int64_t offset = plan.total;
-    constexpr int64_t kLine = 16; // elements of f32 in a line of 64 bytes
     plan.total += needed ? (elements + kLine - 1) / kLine * kLine : 0;
     return offset;
   };
@@ -45,9 +43,8 @@ ScratchPlan planScratch(const LocalNest &nest) {
   for (const FusedDim &dim : nest.dims)
     whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
   plan.ownResult = take(nest.sumsInParallel, whole);
-  plan.left = take(nest.left == TileAccess::Packed, m * k);
-  plan.right = take(nest.right == TileAccess::Packed, k * n);
-  plan.result = take(nest.result == TileAccess::Packed, m * n);
+  plan.left = take(nest.left == BlockAccess::Packed, packedStride(nest.m) * nest.k.size());
+  plan.right = take(nest.right == BlockAccess::Packed, packedStride(nest.k) * nest.n.size());
   return plan;
 }
 
@@ -59,72 +56,86 @@ public:
         scratch(planScratch(nest)) {}
 
   void run() {
-    emitKernels();
+    if (nest.kernel == NestKernel::Stream)
+      emitTileKernels();
+    else
+      emitBlockKernel();
     for (const NestLoop &loop : nest.loops)
       indexNames.push_back(scope.fresh("i_", loop.dim));
     if (nest.sumsInParallel)
       emitParallelSums();
     else
-      emitParallelTiles();
+      emitParallelTasks();
   }
 
 private:
-  std::string product(std::vector<std::string> factors) const {
-    llvm::erase(factors, "1");
-    return factors.empty() ? "1" : join(factors, " * ");
+  /// `.name = value`, unless that is the default 0.
+  static void addField(std::vector<std::string> &fields, const char *name,
+                       const std::string &value) {
+    if (value != "0")
+      fields.push_back(std::string(".") + name + " = " + value);
   }
 
-  /// Elements of the dims that a side takes whole.
-  std::string wholeSize(const TileSide &side) const {
-    std::vector<std::string> factors;
-    for (std::size_t d : side.dims)
-      if (d != side.dims.back())
-        factors.push_back(scope.extent(d));
-    return product(std::move(factors));
+  void emitKernelComment(const char *what) {
+    members << "/// " << what << " of c x m x n x k, m from " << scope.buffer(nest.leftRole()).name
+            << ", n from " << scope.buffer(nest.rightRole()).name << ".\n";
   }
 
-  std::string rangeText(const TileSide &side) const {
-    if (side.dims.empty())
-      return "{}";
-    const std::string whole = wholeSize(side);
-    return "{.tile = " + std::to_string(side.count) +
-           ", .extent = " + scope.extent(side.dims.back()) +
-           (whole == "1" ? "" : ", .fused = " + whole) + "}";
+  /// The stride of a role's tensor along a side of at most one dim.
+  std::string strideAlong(Role role, const NestSide &side) const {
+    return side.dims.empty() ? "0" : scope.stride(role, side.dims.front().dim);
   }
 
-  /// The stride of a role's tensor along a side of the tile that is read in place.
-  std::string directStride(Role role, const TileSide &side) const {
-    return side.dims.empty() ? "0" : scope.stride(role, side.dims.front());
-  }
-
-  /// The kernels and, for packed tiles, the strides in scratch: m is the fastest in L and C, k in
-  /// R, and the slower stride is that of the largest tile.
-  void emitKernels() {
-    kernels = scope.fresh("kernels");
-    const std::string packedM = std::to_string(largestSize(nest, nest.m));
-    const std::string packedK = std::to_string(largestSize(nest, nest.k));
-    std::vector<std::string> fields;
-    auto field = [&](const char *name, const std::string &value) {
-      if (value != "0")
-        fields.push_back(std::string(".") + name + " = " + value);
+  void emitTileKernels() {
+    kernel = scope.fresh("kernels");
+    auto range = [&](const NestSide &side) {
+      return side.dims.empty() ? std::string("{}")
+                               : "{.tile = " + std::to_string(side.dims.front().count) +
+                                     ", .extent = " + scope.extent(side.dims.front().dim) + "}";
     };
-    const bool l = nest.left == TileAccess::Packed;
-    const bool r = nest.right == TileAccess::Packed;
-    const bool c = nest.result == TileAccess::Packed;
-    field("aC", l ? "0" : directStride(nest.leftRole(), nest.c));
-    field("aM", l ? "1" : directStride(nest.leftRole(), nest.m));
-    field("aK", l ? packedM : directStride(nest.leftRole(), nest.k));
-    field("bC", r ? "0" : directStride(nest.rightRole(), nest.c));
-    field("bK", r ? "1" : directStride(nest.rightRole(), nest.k));
-    field("bN", r ? packedK : directStride(nest.rightRole(), nest.n));
-    field("cC", c ? "0" : directStride(Role::C, nest.c));
-    field("cM", c ? "1" : directStride(Role::C, nest.m));
-    field("cN", c ? packedM : directStride(Role::C, nest.n));
-    members << "/// Tiles of c x m x n x k, m from " << scope.buffer(nest.leftRole()).name
-            << ", n from " << scope.buffer(nest.rightRole()).name << ".\n"
-            << "const ec::TileKernelSet<" << type << "> " << kernels << "{" << rangeText(nest.c)
-            << ", " << rangeText(nest.m) << ", " << rangeText(nest.n) << ", " << rangeText(nest.k)
-            << ", {" << join(fields, ", ") << "}};\n";
+    std::vector<std::string> fields;
+    const Role left = nest.leftRole();
+    const Role right = nest.rightRole();
+    addField(fields, "aC", strideAlong(left, nest.c));
+    addField(fields, "aM", strideAlong(left, nest.m));
+    addField(fields, "aK", strideAlong(left, nest.k));
+    addField(fields, "bC", strideAlong(right, nest.c));
+    addField(fields, "bK", strideAlong(right, nest.k));
+    addField(fields, "bN", strideAlong(right, nest.n));
+    addField(fields, "cC", strideAlong(Role::C, nest.c));
+    addField(fields, "cM", strideAlong(Role::C, nest.m));
+    addField(fields, "cN", strideAlong(Role::C, nest.n));
+    emitKernelComment("Tiles");
+    members << "const ec::TileKernelSet<" << type << "> " << kernel << "{" << range(nest.c) << ", "
+            << range(nest.m) << ", " << range(nest.n) << ", " << range(nest.k) << ", {"
+            << join(fields, ", ") << "}};\n";
+  }
+
+  /// A kernel for blocks, packed (m is the fastest in L, k in R) or in place.
+  void emitBlockKernel() {
+    kernel = scope.fresh("kernel");
+    auto dims = [&](const NestSide &side) {
+      std::vector<std::string> parts;
+      for (const SideDim &part : side.dims) {
+        std::vector<std::string> fields = {".count = " + std::to_string(part.count),
+                                           ".extent = " + scope.extent(part.dim)};
+        addField(fields, "toC", scope.stride(Role::C, part.dim));
+        parts.push_back("{" + join(fields, ", ") + "}");
+      }
+      return "{" + join(parts, ", ") + "}";
+    };
+    const bool packL = nest.left == BlockAccess::Packed;
+    const bool packR = nest.right == BlockAccess::Packed;
+    const std::vector<std::string> strides = {
+        ".aM = 1",
+        ".aK = " +
+            (packL ? std::to_string(packedStride(nest.m)) : strideAlong(nest.leftRole(), nest.k)),
+        ".bK = 1",
+        ".bN = " +
+            (packR ? std::to_string(packedStride(nest.k)) : strideAlong(nest.rightRole(), nest.n))};
+    emitKernelComment("Blocks");
+    members << "const ec::BlockKernel<" << type << "> " << kernel << "{" << dims(nest.m) << ", "
+            << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(strides, ", ") << "}};\n";
   }
 
   void emitOrigins(bool withResult) {
@@ -137,11 +148,35 @@ private:
            << scope.buffer(Role::C).name << "\n";
   }
 
+  /// The loop around this one over the same dim, if there is one.
+  std::optional<std::size_t> outerLoop(std::size_t l) const {
+    for (std::size_t outer = 0; outer < l; ++outer)
+      if (nest.loops[outer].dim == nest.loops[l].dim)
+        return outer;
+    return std::nullopt;
+  }
+
+  /// The innermost of the first loops over a dim, if there is one.
+  std::optional<std::size_t> loopOver(std::size_t dim, std::size_t loops) const {
+    for (std::size_t l = loops; l-- > 0;)
+      if (nest.loops[l].dim == dim)
+        return l;
+    return std::nullopt;
+  }
+
   void emitLoopHead(std::size_t l) {
     const NestLoop &loop = nest.loops[l];
     const std::string &index = indexNames[l];
-    body << "for (int64_t " << index << " = 0; " << index << " < " << scope.extent(loop.dim)
-         << "; ";
+    const std::optional<std::size_t> outer = outerLoop(l);
+    std::string end = scope.extent(loop.dim);
+    if (outer) {
+      const std::string wide = std::to_string(nest.loops[*outer].step);
+      end = scope.fresh("end_", loop.dim);
+      body << "const int64_t " << end << " = std::min<int64_t>(" << indexNames[*outer] << " + "
+           << wide << ", " << scope.extent(loop.dim) << ");\n";
+    }
+    body << "for (int64_t " << index << " = " << (outer ? indexNames[*outer] : "0") << "; " << index
+         << " < " << end << "; ";
     if (loop.step == 1)
       body << "++" << index;
     else
@@ -160,70 +195,45 @@ private:
   }
 
   void emitScratchPointers() {
-    if (nest.left == TileAccess::Packed)
+    if (nest.left == BlockAccess::Packed)
       body << type << " *const packedL = " << scratchPointer(scratch.left) << ";\n";
-    if (nest.right == TileAccess::Packed)
+    if (nest.right == BlockAccess::Packed)
       body << type << " *const packedR = " << scratchPointer(scratch.right) << ";\n";
-    if (nest.result == TileAccess::Packed)
-      body << type << " *const packedC = " << scratchPointer(scratch.result) << ";\n";
   }
 
-  /// Threads share the tiles of the result.
-  void emitParallelTiles() {
-    const std::size_t outer = nest.outerLoops();
-    const bool team = !nest.serial && outer > 0;
-    emitOrigins(true);
+  /// Threads share blocks of the result.
+  void emitParallelTasks() {
+    const bool team = !nest.serial && nest.teamLoops > 0;
     const bool usesScratch = scratch.total > 0;
-    const std::string collapse = outer > 1 ? " collapse(" + std::to_string(outer) + ")" : "";
+    emitOrigins(true);
     if (team && usesScratch)
       body << "#pragma omp parallel\n{\n";
-    if (usesScratch)
-      emitScratchPointers();
+    emitScratchPointers();
     if (team)
-      body << "#pragma omp " << (usesScratch ? "for" : "parallel for") << collapse
-           << " schedule(static)\n";
-    for (std::size_t l = 0; l < outer; ++l)
-      emitLoopHead(l);
-    emitTileSizes(0, outer);
-    emitPointer("c", "c0", Role::C, 0, outer);
-    const bool sumsHere = outer < nest.loops.size();
-    for (std::size_t l = outer; l < nest.loops.size(); ++l)
-      emitLoopHead(l);
-    emitTileSizes(outer, nest.loops.size());
-    emitTileProduct(sumsHere ? firstSum() : "false");
-    emitLoopEnds(nest.loops.size() - outer);
-    if (nest.result == TileAccess::Packed)
-      emitUnpack("copyStrided");
-    emitLoopEnds(outer);
+      emitShare(usesScratch ? "for" : "parallel for");
+    emitLoops(firstSum());
     if (team && usesScratch)
       body << "}\n";
+  }
+
+  void emitShare(const char *directive) {
+    body << "#pragma omp " << directive
+         << (nest.teamLoops > 1 ? " collapse(" + std::to_string(nest.teamLoops) + ")" : "")
+         << " schedule(static)\n";
   }
 
   /// Threads share the sums: each adds its part up in a copy of the result, then the copies are
   /// added in the order of the threads, so that a run can be repeated bit by bit.
   void emitParallelSums() {
-    const std::size_t outer = nest.outerLoops();
-    const std::size_t sums = nest.loops.size() - outer;
     emitOrigins(false);
     const std::string tensor = tensorName(scope.buffer(Role::C));
     body << "#pragma omp parallel\n{\n"
          << type << " *const c0 = " << scratchPointer(scratch.ownResult)
          << "; // this thread's sums\n";
     emitScratchPointers();
-    body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n"
-         << "#pragma omp for" << (sums > 1 ? " collapse(" + std::to_string(sums) + ")" : "")
-         << " schedule(static)\n";
-    for (std::size_t l = outer; l < nest.loops.size(); ++l)
-      emitLoopHead(l);
-    emitTileSizes(outer, nest.loops.size());
-    for (std::size_t l = 0; l < outer; ++l)
-      emitLoopHead(l);
-    emitTileSizes(0, outer);
-    emitPointer("c", "c0", Role::C, 0, outer);
-    emitTileProduct(nest.result == TileAccess::Packed ? "false" : "true");
-    if (nest.result == TileAccess::Packed)
-      emitUnpack("addStrided");
-    emitLoopEnds(nest.loops.size());
+    body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n";
+    emitShare("for");
+    emitLoops("true");
     body << "#pragma omp for schedule(static)\n"
          << "for (int64_t i = 0; i < " << tensor << ".size(); ++i) {\n"
          << type << " sum = 0;\n"
@@ -232,19 +242,38 @@ private:
          << tensor << ".data()[i] = sum;\n}\n}\n";
   }
 
+  /// All loops, with each block packed as far outside as it is known, around the kernel.
+  void emitLoops(const std::string &accumulate) {
+    for (std::size_t l = 0; l < nest.teamLoops; ++l)
+      emitLoopHead(l);
+    emitCounts(0, nest.teamLoops);
+    for (std::size_t depth = nest.teamLoops; depth <= nest.loops.size(); ++depth) {
+      emitBlock(Role::C, "c", depth);
+      emitBlock(nest.rightRole(), "r", depth);
+      emitBlock(nest.leftRole(), "l", depth);
+      if (depth == nest.loops.size())
+        break;
+      emitLoopHead(depth);
+      emitCounts(depth, depth + 1);
+    }
+    emitKernelCall(accumulate);
+    emitLoopEnds(nest.loops.size());
+  }
+
   /// `true` from the second step of the sums on.
   std::string firstSum() const {
     std::vector<std::string> terms;
-    for (std::size_t l = nest.outerLoops(); l < nest.loops.size(); ++l)
-      terms.push_back(indexNames[l] + " > 0");
-    return join(terms, " || ");
+    for (std::size_t l = 0; l < nest.loops.size(); ++l)
+      if (nest.dims[nest.loops[l].dim].dimClass == DimClass::K)
+        terms.push_back(indexNames[l] + " > 0");
+    return terms.empty() ? "false" : join(terms, " || ");
   }
 
-  /// Variables with the number of indices left in the tile of each loop that has a remainder.
-  void emitTileSizes(std::size_t first, std::size_t last) {
+  /// Variables with the number of indices that are left for the kernel, for dims with a remainder.
+  void emitCounts(std::size_t first, std::size_t last) {
     for (std::size_t l = first; l < last; ++l) {
       const NestLoop &loop = nest.loops[l];
-      if (loop.step == 1)
+      if (loop.step == 1 || loopOver(loop.dim, nest.loops.size()) != l)
         continue;
       const std::optional<int64_t> extent = scope.constantExtent(loop.dim);
       if (extent && *extent % loop.step == 0) {
@@ -257,74 +286,68 @@ private:
     }
   }
 
-  /// Indices of a side's last dim that this tile has.
-  std::string countOf(const TileSide &side) const {
-    if (side.dims.empty())
-      return "1";
-    const auto found = countNames.find(side.dims.back());
+  /// Indices of a dim that the block at hand has.
+  std::string countOf(const SideDim &part) const {
+    const auto found = countNames.find(part.dim);
     if (found != countNames.end())
       return found->second;
-    return side.count == 1 && nest.dims[side.dims.back()].extent > 1
-               ? "1"
-               : scope.extent(side.dims.back());
+    return part.count == 1 && nest.dims[part.dim].extent > 1 ? "1" : scope.extent(part.dim);
   }
 
-  void emitPointer(const char *name, const char *origin, Role role, std::size_t first,
-                   std::size_t last) {
-    const bool isResult = role == Role::C;
-    body << (isResult ? type + " *const " : "const " + type + " *const ") << name << " = "
-         << origin;
-    for (std::size_t l = first; l < last; ++l) {
+  /// The address of a role's block, at the depth where it is known; a packed one is packed there.
+  void emitBlock(Role role, const char *name, std::size_t depth) {
+    if (nest.depthOf(role) != depth)
+      return;
+    body << (role == Role::C ? type + " *const " : "const " + type + " *const ") << name << " = "
+         << name << "0";
+    for (std::size_t l = 0; l < depth; ++l) {
       const std::string stride = scope.stride(role, nest.loops[l].dim);
-      if (stride != "0")
+      if (stride != "0" && loopOver(nest.loops[l].dim, depth) == l)
         body << " + " << indexNames[l] << " * " << stride;
     }
     body << ";\n";
+    if (role == nest.leftRole() && nest.left == BlockAccess::Packed)
+      emitPack("packedL", "l", role, nest.m, nest.k);
+    if (role == nest.rightRole() && nest.right == BlockAccess::Packed)
+      emitPack("packedR", "r", role, nest.k, nest.n);
   }
 
-  /// `{.extent = .., .to = .., .from = ..}` for the dims of a side, whose elements are dense with a
-  /// first step in scratch and strided in the tensor.
-  void addCopyLoops(const TileSide &side, Role role, const std::string &firstStep, bool toScratch,
-                    std::vector<std::string> &loops) const {
-    std::string step = firstStep;
-    for (std::size_t d : side.dims) {
-      const std::string extent = d == side.dims.back() ? countOf(side) : scope.extent(d);
-      const std::string stride = scope.stride(role, d);
-      loops.push_back("{.extent = " + extent + ", .to = " + (toScratch ? step : stride) +
-                      ", .from = " + (toScratch ? stride : step) + "}");
-      step = product({step, scope.extent(d)});
-    }
-  }
-
-  void emitPack(const char *name, const char *source, Role role, const TileSide &fast,
-                const TileSide &slow) {
+  void emitPack(const char *name, const char *source, Role role, const NestSide &fast,
+                const NestSide &slow) {
     std::vector<std::string> loops;
-    addCopyLoops(fast, role, "1", true, loops);
-    addCopyLoops(slow, role, std::to_string(largestSize(nest, fast)), true, loops);
+    auto add = [&](const NestSide &side, std::string step) {
+      for (const SideDim &part : side.dims) {
+        loops.push_back("{.extent = " + countOf(part) + ", .to = " + step +
+                        ", .from = " + scope.stride(role, part.dim) + "}");
+        step = step == "1" ? countOf(part) : step + " * " + countOf(part);
+      }
+    };
+    add(fast, "1");
+    add(slow, std::to_string(packedStride(fast)));
     body << "ec::copyStrided<" << type << ">(" << name << ", " << source << ", {"
          << join(loops, ", ") << "});\n";
   }
 
-  void emitUnpack(const char *function) {
-    std::vector<std::string> loops;
-    addCopyLoops(nest.m, Role::C, "1", false, loops);
-    addCopyLoops(nest.n, Role::C, std::to_string(largestSize(nest, nest.m)), false, loops);
-    body << "ec::" << function << "<" << type << ">(c, packedC, {" << join(loops, ", ") << "});\n";
+  std::string countsOf(const NestSide &side) const {
+    std::vector<std::string> counts;
+    for (const SideDim &part : side.dims)
+      counts.push_back(countOf(part));
+    return join(counts, ", ");
   }
 
-  void emitTileProduct(const std::string &accumulate) {
-    const bool packL = nest.left == TileAccess::Packed;
-    const bool packR = nest.right == TileAccess::Packed;
-    emitPointer("l", "l0", nest.leftRole(), 0, nest.loops.size());
-    emitPointer("r", "r0", nest.rightRole(), 0, nest.loops.size());
-    if (packL)
-      emitPack("packedL", "l", nest.leftRole(), nest.m, nest.k);
-    if (packR)
-      emitPack("packedR", "r", nest.rightRole(), nest.k, nest.n);
-    body << kernels << ".select(" << countOf(nest.c) << ", " << countOf(nest.m) << ", "
-         << countOf(nest.n) << ", " << countOf(nest.k) << ", " << accumulate << ")("
-         << (packL ? "packedL" : "l") << ", " << (packR ? "packedR" : "r") << ", "
-         << (nest.result == TileAccess::Packed ? "packedC" : "c") << ");\n";
+  void emitKernelCall(const std::string &accumulate) {
+    if (nest.kernel == NestKernel::Stream) {
+      auto count = [&](const NestSide &side) {
+        return side.dims.empty() ? std::string("1") : countOf(side.dims.front());
+      };
+      body << kernel << ".select(" << count(nest.c) << ", " << count(nest.m) << ", "
+           << count(nest.n) << ", " << count(nest.k) << ", " << accumulate << ")(l, r, c);\n";
+      return;
+    }
+    body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
+         << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
+         << "}, {" << countsOf(nest.n) << "}, {" << countsOf(nest.k) << "}, " << accumulate
+         << ");\n";
   }
 
   const std::string type;
@@ -333,9 +356,9 @@ private:
   llvm::raw_ostream &members;
   llvm::raw_ostream &body;
   const ScratchPlan scratch;
-  std::string kernels;
+  std::string kernel;
   std::vector<std::string> indexNames;           ///< by loop
-  std::map<std::size_t, std::string> countNames; ///< by dim: indices in the tile at hand
+  std::map<std::size_t, std::string> countNames; ///< by dim: indices in the block at hand
 };
 
 } // namespace

@@ -25,51 +25,65 @@ struct FusedDim {
   bool operator==(const FusedDim &) const = default;
 };
 
-/// A loop over a fused dim in steps of `step` indices.
+/// A loop over a fused dim in steps of `step` indices. An inner loop over the same dim covers the
+/// indices of one step of the outer one.
 struct NestLoop {
   std::size_t dim = 0; ///< index into LocalNest::dims
   int64_t step = 1;
   bool operator==(const NestLoop &) const = default;
 };
 
-/// The part of a tile along one role of the kernel: fused dims from the fastest to the slowest.
-/// All are taken whole but the last, of which `count` indices at a time are.
-struct TileSide {
-  std::vector<std::size_t> dims; ///< indices into LocalNest::dims; empty: one index
+/// The part of a dim that the kernel takes at a time: at most `count` indices.
+struct SideDim {
+  std::size_t dim = 0; ///< index into LocalNest::dims
   int64_t count = 1;
-  bool operator==(const TileSide &) const = default;
+  bool operator==(const SideDim &) const = default;
 };
 
-/// How a kernel finds an operand's tile.
-enum class TileAccess : uint8_t {
+/// What the kernel takes at a time along one of its roles, from the fastest dim to the slowest;
+/// no dims: one index.
+struct NestSide {
+  std::vector<SideDim> dims;
+  /// The largest number of elements along the role.
+  int64_t size() const;
+  bool operator==(const NestSide &) const = default;
+};
+
+/// How a kernel finds an operand's block.
+enum class BlockAccess : uint8_t {
   Direct, ///< in the tensor, with its strides
-  Packed, ///< copied into contiguous scratch before (A, B), or written from it after (C)
+  Packed, ///< copied into contiguous scratch before
 };
 
-/// The local loop nest of a contraction: loops over the dims that a tile does not take whole,
-/// those of class k innermost, around a kernel that multiplies two tiles,
+enum class NestKernel : uint8_t {
+  Stream, ///< one call a tile with at most one dim a role, read and written in place
+  Block,  ///< products of blocks of many dims, cut into tiles of the size of registers and caches
+};
+
+/// The local loop nest of a contraction: loops around a kernel that multiplies two blocks,
 ///   C[c,m,n] += sum over k of L[c,m,k] * R[c,k,n].
 /// L is the operand whose m dim is the fastest in C (LIBXSMM wants m contiguous in C); that is A,
 /// or B when `swapped`: the classes M and N of the dims are then those after the exchange.
 struct LocalNest {
   std::vector<FusedDim> dims;
   bool swapped = false;
-  std::vector<NestLoop> loops; ///< outermost first; the k loops last
-  TileSide c, m, n, k;
-  TileAccess left = TileAccess::Direct;
-  TileAccess right = TileAccess::Direct;
-  TileAccess result = TileAccess::Direct;
-  /// The threads share the k loops, each with its own copy of the result, because the others have
-  /// too few iterations.
+  std::vector<NestLoop> loops; ///< outermost first
+  std::size_t teamLoops = 0;   ///< so many of them, the outermost, are shared by the threads
+  NestKernel kernel = NestKernel::Block;
+  NestSide c, m, n, k; ///< c is empty for a block kernel
+  BlockAccess left = BlockAccess::Direct;
+  BlockAccess right = BlockAccess::Direct;
+  /// The team's loops are those of class k, and each thread has its own copy of the result: the
+  /// others have too few iterations.
   bool sumsInParallel = false;
   /// Too little work for a team of threads.
   bool serial = false;
 
-  /// The number of loops before the first of class k.
-  std::size_t outerLoops() const;
   /// The role of the operand L or R in the tree.
   Role leftRole() const { return swapped ? Role::B : Role::A; }
   Role rightRole() const { return swapped ? Role::A : Role::B; }
+  /// The number of loops around the place where a role's block is known.
+  std::size_t depthOf(Role role) const;
 };
 
 /// Chooses the nest of a contraction from the local extents and storage orders of its tensors.

@@ -58,32 +58,34 @@ private:
            << buffer(lowered.operands[0]).name << " over [" << join(loops, ", ") << "]\n";
   }
 
-  std::string sideText(const LocalNest &nest, const TileSide &side) const {
+  std::string sideText(const LocalNest &nest, const NestSide &side) const {
     std::vector<std::string> parts;
-    for (std::size_t d : side.dims) {
-      const FusedDim &dim = nest.dims[d];
-      parts.push_back(dimText(dim) + ":" +
-                      std::to_string(d == side.dims.back() ? side.count : dim.extent));
-    }
+    for (const SideDim &part : side.dims)
+      parts.push_back(dimText(nest.dims[part.dim]) + ":" + std::to_string(part.count));
     return parts.empty() ? "1" : join(parts, "*");
   }
 
   void printNest(const LoweredNode &lowered, const LocalNest &nest) {
-    std::size_t depth = 1;
-    const std::size_t outer = nest.outerLoops();
-    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
-      const FusedDim &dim = nest.dims[nest.loops[l].dim];
-      const bool parallel = !nest.serial && (nest.sumsInParallel ? l >= outer : l < outer);
-      stream << std::string(2 * depth++, ' ') << (parallel ? "parallel " : "") << "for "
-             << dimText(dim) << " in " << dim.extent << " step " << nest.loops[l].step << "\n";
+    const std::string &left = buffer(lowered.operands[nest.swapped ? 1 : 0]).name;
+    const std::string &right = buffer(lowered.operands[nest.swapped ? 0 : 1]).name;
+    for (std::size_t depth = 0; depth <= nest.loops.size(); ++depth) {
+      const std::string indent(2 * depth + 2, ' ');
+      if (nest.right == BlockAccess::Packed && nest.depthOf(nest.rightRole()) == depth)
+        stream << indent << "pack " << right << "\n";
+      if (nest.left == BlockAccess::Packed && nest.depthOf(nest.leftRole()) == depth)
+        stream << indent << "pack " << left << "\n";
+      if (depth == nest.loops.size())
+        break;
+      const NestLoop &loop = nest.loops[depth];
+      stream << indent << (!nest.serial && depth < nest.teamLoops ? "parallel " : "") << "for "
+             << dimText(nest.dims[loop.dim]) << " in " << nest.dims[loop.dim].extent << " step "
+             << loop.step << "\n";
     }
-    auto access = [](TileAccess a) { return a == TileAccess::Packed ? " packed" : ""; };
-    stream << std::string(2 * depth, ' ') << "tile c " << sideText(nest, nest.c) << ", m "
-           << sideText(nest, nest.m) << ", n " << sideText(nest, nest.n) << ", k "
-           << sideText(nest, nest.k) << ": " << buffer(lowered.result).name << access(nest.result)
-           << " += " << buffer(lowered.operands[nest.swapped ? 1 : 0]).name << access(nest.left)
-           << " * " << buffer(lowered.operands[nest.swapped ? 0 : 1]).name << access(nest.right)
-           << "\n";
+    stream << std::string(2 * nest.loops.size() + 2, ' ')
+           << (nest.kernel == NestKernel::Stream ? "tile" : "block") << " c "
+           << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
+           << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k) << ": "
+           << buffer(lowered.result).name << " += " << left << " * " << right << "\n";
   }
 
   const Tree &tree;

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_EINSUMC_H
 #define EINSUMC_EINSUMC_H
 
+#include "einsumc/BlockKernel.h"
 #include "einsumc/Communicator.h"
 #include "einsumc/Error.h"
 #include "einsumc/Exchange.h"

@@ -1,0 +1,115 @@
+//===- StreamNest.cpp - the loops of contractions that memory limits --------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/lower/NestDims.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// Elements at a time of kernels that stream through memory.
+constexpr int64_t kStream = 2048;
+/// With fewer iterations a nest cannot keep a team busy.
+constexpr int64_t kFewTasks = 8;
+/// The largest result, in elements, of which each thread may have a copy.
+constexpr int64_t kPrivateResult = int64_t{1} << 16;
+
+class StreamNest {
+public:
+  StreamNest(const NestDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
+
+  void run() {
+    nest.kernel = NestKernel::Stream;
+    chooseSides();
+    std::vector<NestLoop> outer;
+    std::vector<NestLoop> sums;
+    for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
+      addLoops(dimClass, Role::C, outer);
+    addLoops(DimClass::K, nest.leftRole(), sums);
+    nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
+                          iterations(sums) >= kFewTasks && resultSize() <= kPrivateResult;
+    if (nest.sumsInParallel)
+      std::swap(outer, sums);
+    nest.teamLoops = outer.size();
+    nest.loops = std::move(outer);
+    nest.loops.insert(nest.loops.end(), sums.begin(), sums.end());
+  }
+
+private:
+  void chooseSides() {
+    nest.c = side(DimClass::C, Role::C);
+    nest.m = side(DimClass::M, Role::C);
+    nest.n = side(DimClass::N, Role::C);
+    nest.k = side(DimClass::K, dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N)
+                                   ? nest.leftRole()
+                                   : nest.rightRole());
+    // Enough tasks for a team, from the dims that no kernel vectorises over last.
+    for (NestSide *side : {&nest.n, &nest.m, &nest.c}) {
+      if (side->dims.empty() || taskCount() >= kFewTasks)
+        continue;
+      SideDim &cut = side->dims.front();
+      const int64_t extent = dims.extent(cut.dim);
+      cut.count =
+          std::max<int64_t>(std::min<int64_t>(cut.count, 16), ceilDiv(extent, 4 * kFewTasks));
+      cut.count = std::min(cut.count, extent);
+    }
+  }
+
+  NestSide side(DimClass dimClass, Role role) const {
+    const std::vector<std::size_t> candidates = dims.bySpeed(dimClass, role);
+    if (candidates.empty())
+      return {};
+    return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
+  }
+
+  /// Indices of a dim that one iteration of the nest covers.
+  int64_t stepOf(std::size_t dim) const {
+    for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
+      if (!side->dims.empty() && side->dims.front().dim == dim)
+        return side->dims.front().count;
+    return 1;
+  }
+
+  /// Iterations of all loops but those of class k, with the sides as they are now.
+  int64_t taskCount() const {
+    int64_t product = 1;
+    for (std::size_t d = 0; d < nest.dims.size(); ++d)
+      if (nest.dims[d].dimClass != DimClass::K)
+        product *= ceilDiv(dims.extent(d), stepOf(d));
+    return product;
+  }
+
+  int64_t resultSize() const {
+    return dims.extentOf(DimClass::C) * dims.extentOf(DimClass::M) * dims.extentOf(DimClass::N);
+  }
+
+  void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
+    const std::vector<std::size_t> inOrder = dims.bySpeed(dimClass, role);
+    for (std::size_t dim : llvm::reverse(inOrder))
+      if (stepOf(dim) < dims.extent(dim))
+        loops.push_back({dim, stepOf(dim)});
+  }
+
+  int64_t iterations(const std::vector<NestLoop> &loops) const {
+    int64_t product = 1;
+    for (const NestLoop &loop : loops)
+      product *= ceilDiv(dims.extent(loop.dim), loop.step);
+    return product;
+  }
+
+  const NestDims &dims;
+  LocalNest &nest;
+};
+
+} // namespace
+
+void streamNest(const NestDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
+
+} // namespace einsumc

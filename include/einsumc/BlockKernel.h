@@ -1,0 +1,101 @@
+//===- BlockKernel.h - the product of two blocks of tensors -----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_BLOCKKERNEL_H
+#define EINSUMC_BLOCKKERNEL_H
+
+#include "einsumc/TileKernel.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace einsumc {
+
+/// One dim of a block: `count` of its `extent` indices, or what is left of them in the last block,
+/// which lie `toC` elements apart in C.
+struct BlockDim {
+  int64_t count = 1;
+  int64_t extent = 1;
+  int64_t toC = 0;
+};
+
+/// Elements between neighbours of the blocks of A and B. The indices of a block along m, n and k
+/// are those of its dims, the first the fastest, taken as one.
+struct BlockStrides {
+  int64_t aM = 1, aK = 0;
+  int64_t bK = 1, bN = 0;
+};
+
+/// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for blocks of A and
+/// B in the caches and a C whose m and n may be many dims. Works tile by tile: in C itself along
+/// dims where it is contiguous, else through a buffer on the stack. The kernels of all tiles that
+/// can occur are fetched once, by the constructor.
+template <class T> class BlockKernel {
+public:
+  /// \param m, n, k the dims of each role, from the fastest in A and B to the slowest
+  BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
+              std::initializer_list<BlockDim> k, const BlockStrides &strides);
+
+  /// Multiplies two blocks on the calling thread.
+  /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
+  void operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
+                  std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
+                  bool accumulate) const noexcept;
+
+private:
+  /// A row of neighbours in C.
+  struct Run {
+    int64_t at = 0; ///< in the tile
+    int64_t toC = 0;
+    int64_t length = 0;
+  };
+  /// A part of a side that one kernel computes.
+  struct Tile {
+    int64_t at = 0; ///< in the block
+    int64_t toC = 0;
+    std::size_t size = 0;  ///< index into the side's sizes
+    std::vector<Run> runs; ///< where C is written through a buffer
+  };
+  using Tiles = std::vector<Tile>;
+
+  struct Side {
+    explicit Side(std::initializer_list<BlockDim> dims);
+    std::vector<BlockDim> dims;
+    std::vector<std::size_t> weights; ///< by dim: what its rest adds to the variant's index
+    std::vector<Tiles> variants;
+    std::vector<int64_t> sizes; ///< of tiles that occur
+
+    std::size_t variantOf(std::initializer_list<int64_t> counts) const noexcept;
+    int64_t count(std::size_t dim, std::size_t variant) const;
+    int64_t elements(std::size_t variant) const;
+    /// Elements from the first on with one distance in C.
+    int64_t runLength(std::size_t variant) const;
+    /// Whether tiles within runs are long enough, in every variant.
+    bool hasLongRuns(int64_t atLeast) const;
+    int64_t strideInC() const { return dims.empty() ? 1 : dims.front().toC; }
+    int64_t offsetInC(std::size_t variant, int64_t at) const;
+    /// \param inRuns whether tiles end where runs do
+    void cut(int64_t longest, int64_t multiple, bool inRuns);
+    std::size_t indexOfSize(int64_t size);
+  };
+
+  void fetchKernels();
+  const TileKernel<T> &kernel(const Tile &m, const Tile &n, const Tile &k,
+                              bool accumulate) const noexcept;
+  void multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
+                             const Tile &k, bool accumulate) const noexcept;
+
+  Side sideM, sideN;
+  Side sideK; ///< one tile a block
+  BlockStrides strides;
+  bool isDirect = true;
+  std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_BLOCKKERNEL_H

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""run.py [OPTION]... SET...: times emitted programs against the machine's roofline and its peers.
+
+SET is the name of a table in tools/bench/sets (tccg, trees, gemm, bandwidth, tiny) or the path of
+one: tab-separated lines of a name, an einsum (or the name of an .ein file beside the table), sizes
+and an optional path. The roofline of a case is the sum over its nodes of
+max(flops / peak, bytes / triad), bytes being each operand and each result once; peak and triad are
+measured in the same run, again after every few cases. Times are medians, on one rank.
+
+Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
+is not installed is left out. Time on an otherwise idle machine.
+"""
+
+import argparse
+import fnmatch
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.join(ROOT, "tools", "bench")
+PEERS = ["numpy", "torch", "gemm"]
+PROBE_EVERY = 4  # cases
+
+
+def read_set(name):
+    """The cases of a table, as (name, the arguments of einsumc that say what to evaluate)."""
+    path = name if os.path.exists(name) else os.path.join(HERE, "sets", name + ".tsv")
+    with open(path) as file:
+        rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and line[0] != "#"]
+    for row in rows:
+        case, einsum, sizes, contraction_path = (row + [""] * 3)[:4]
+        if einsum.endswith(".ein"):
+            yield case, [os.path.join(os.path.dirname(path), einsum)]
+        else:
+            path_option = [f"--path={contraction_path}"] if contraction_path else []
+            yield case, [f"--einsum={einsum}", f"--sizes={sizes}", *path_option]
+
+
+class Bench:
+    """The tools of one build tree, and a folder for what they make."""
+
+    def __init__(self, options, scratch):
+        with open(os.path.join(options.build, "test", "toolchain.json")) as file:
+            self.tools = json.load(file)
+        self.options = options
+        self.scratch = scratch
+        # Settings of a shell for other machines would slow the peers down.
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith("OPENBLAS_")}
+        self.environment |= {"OMP_NUM_THREADS": str(options.threads)}
+
+    def run(self, command):
+        return subprocess.run(command, env=self.environment, check=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True).stdout
+
+    def probe(self):
+        """The machine's peak and triad at this moment."""
+        machine = json.loads(self.run(
+            [os.path.join(self.options.build, "tools", "bench", "einsumc-bench-roofline")]))
+        return {"peak": machine["peak_" + self.options.dtype], "triad": machine["triad"]}
+
+    def describe(self, arguments):
+        """Dims and nodes of a case, as `einsumc --emit=json` gives them."""
+        return json.loads(self.run([self.tools["einsumc"], *arguments, "--emit=json", "-o", "-"]))
+
+    def build(self, case, arguments):
+        """Compiles a case to a program."""
+        program = os.path.join(self.scratch, case)
+        self.run([self.tools["einsumc"], *arguments, "-o", program + ".cpp"])
+        self.run([self.tools["mpicxx"], *self.tools["compile_flags"], *self.tools["include_flags"],
+                  program + ".cpp", "-o", program, *self.tools["libraries"]])
+        return program
+
+    def time(self, program):
+        """The statistics of a run with warm-up."""
+        stats = program + ".json"
+        arguments = [f"--threads={self.options.threads}", f"--stats={stats}"]
+        self.run([program, *arguments, f"--repeat={self.options.repeat}"])
+        with open(stats) as file:
+            return json.load(file)
+
+    def peers(self, case):
+        """Seconds of each peer for a described case; those that cannot run it are missing."""
+        if not self.options.peers:
+            return {}
+        command = ["/usr/bin/python3", os.path.join(HERE, "peers.py"), self.options.dtype,
+                   str(self.options.threads), str(self.options.repeat),
+                   ",".join(self.options.peers)]
+        done = subprocess.run(command, env=self.environment, input=json.dumps(case), text=True,
+                              stdout=subprocess.PIPE)
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
+
+def work_of(case, dtype):
+    """(flops, bytes) of each node of a described case: operands and result once each."""
+    element = 4 if dtype == "f32" else 8
+    elements = {node["name"]: math.prod(case["dims"][d] for d in node["dims"])
+                for node in case["nodes"]}
+    return [(node["flops"], element * (elements[node["name"]] +
+                                       sum(elements[o] for o in node["operands"])))
+            for node in case["nodes"] if "equation" in node]
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(value) for value in values)) if values else math.nan
+
+
+def print_table(results, machine):
+    columns = ["seconds", "GFLOPS", "GB/s", "roofline"] + PEERS + ["/best"]
+    print(f"{'':14}" + "".join(f"{column:>10}" for column in columns))
+    for result in results:
+        print(line_of(result))
+    fractions = [result["fraction"] for result in results]
+    ratios = [result["ratio"] for result in results if result["ratio"]]
+    print(f"{'geomean':14}{'':30}{geometric_mean(fractions):10.3f}{'':30}"
+          f"{geometric_mean(ratios):10.3f}")
+    for key, unit in (("peak", "GFLOPS"), ("triad", "GB/s")):
+        seen = [probe[key] / 1e9 for probe in machine]
+        print(f"{key}: {min(seen):.1f} to {max(seen):.1f} {unit}")
+
+
+def line_of(result):
+    peers = "".join(f"{result['peers'][peer]:10.5f}" if peer in result["peers"] else f"{'-':>10}"
+                    for peer in PEERS)
+    ratio = f"{result['ratio']:10.2f}" if result["ratio"] else f"{'-':>10}"
+    return (f"{result['case']:14}{result['seconds']:10.6f}{result['gflops']:10.1f}"
+            f"{result['gbs']:10.1f}{result['fraction']:10.3f}{peers}{ratio}")
+
+
+def write_plot(results, path):
+    """A bar a case: its fraction of the roofline."""
+    bar, gap, left, width = 14, 4, 110, 500
+    height = len(results) * (bar + gap) + 30
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" '
+             f'height="{height}" font-family="sans-serif" font-size="11">']
+    for tick in range(0, 11, 2):
+        x = left + width * tick / 10
+        parts.append(f'<line x1="{x}" y1="0" x2="{x}" y2="{height - 20}" stroke="#ddd"/>'
+                     f'<text x="{x}" y="{height - 6}" text-anchor="middle">{tick / 10}</text>')
+    for i, result in enumerate(results):
+        y = i * (bar + gap) + 4
+        size = width * min(result["fraction"], 1.1)
+        parts.append(f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{result["case"]}</text>'
+                     f'<rect x="{left}" y="{y}" width="{size:.1f}" height="{bar}" fill="#4878a8"/>'
+                     f'<text x="{left + size + 4:.1f}" y="{y + 11}">{result["fraction"]:.2f}</text>')
+    parts.append("</svg>\n")
+    with open(path, "w") as file:
+        file.write("\n".join(parts))
+
+
+def measure(bench, case, arguments, probe):
+    options = bench.options
+    described = bench.describe(arguments)
+    stats = bench.time(bench.build(case, arguments))
+    work = work_of(described, options.dtype)
+    bound = sum(max(flops / probe["peak"], size / probe["triad"]) for flops, size in work)
+    peers = bench.peers(described)
+    seconds = stats["seconds"]
+    return {"case": case, "seconds": seconds, "fraction": bound / seconds,
+            "gflops": sum(flops for flops, _ in work) / seconds / 1e9,
+            "gbs": sum(size for _, size in work) / seconds / 1e9, "peers": peers,
+            "ratio": min(peers.values()) / seconds if peers else None}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="SET")
+    parser.add_argument("--cases", default="*", help="only cases whose name matches this pattern")
+    parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--peers", default=",".join(PEERS), type=lambda s: s.split(",") if s else [],
+                        help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K)")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
+    parser.add_argument("--json", metavar="FILE", help="write the results there, too")
+    parser.add_argument("--svg", metavar="FILE", help="plot the roofline fractions there")
+    options = parser.parse_args()
+
+    subprocess.run(["cmake", "--build", options.build, "--target", "einsumc-bench-roofline",
+                    "einsumc"], check=True, stdout=subprocess.DEVNULL)
+    results, probes = [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = Bench(options, scratch)
+        cases = [case for name in options.sets for case in read_set(name)
+                 if fnmatch.fnmatch(case[0], options.cases)]
+        for number, (case, arguments) in enumerate(cases):
+            if number % PROBE_EVERY == 0:
+                probes.append(bench.probe())
+            dtype = [] if arguments[0].endswith(".ein") else [f"--dtype={options.dtype}"]
+            results.append(measure(bench, case, arguments + dtype, probes[-1]))
+            print(line_of(results[-1]), file=sys.stderr, flush=True)
+        probes.append(bench.probe())
+    print_table(results, probes)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"results": results, "machine": probes}, file, indent=1)
+    if options.svg:
+        write_plot(results, options.svg)
+
+
+if __name__ == "__main__":
+    main()
