@@ -14,8 +14,14 @@ namespace einsumc {
 
 namespace {
 
-/// The longest tiles: their part of A stays in L2, that of B in L1, the result in L1.
-constexpr int64_t kTileM = 64, kTileN = 32;
+/// The longest tiles.
+constexpr int64_t kTileM = 64, kTileN = 48;
+/// What their lengths should be multiples of: the blocks that kernels sum in registers, which
+/// along m are whole cache lines, too.
+template <class T> constexpr int64_t kStepM = 4 * simd::kLanes<T>;
+constexpr int64_t kStepN = 12;
+/// Bytes of A in a tile, which the first-level cache keeps while the columns of B pass by.
+constexpr int64_t kTileBytes = 20 << 10;
 /// Tiles in C itself must have runs at least so long.
 constexpr int64_t kLeastRunM = 8, kLeastRunN = 4;
 
@@ -121,10 +127,12 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     : sideM(m), sideN(n), sideK(k), strides(strides) {
   isDirect =
       sideM.strideInC() == 1 && sideM.hasLongRuns(kLeastRunM) && sideN.hasLongRuns(kLeastRunN);
-  sideM.cut(kTileM, simd::kLanes<T>, isDirect);
-  sideN.cut(kTileN, 1, isDirect);
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
+  const int64_t rows = kTileBytes / static_cast<int64_t>(sizeof(T)) /
+                       std::max<int64_t>(sideK.elements(0), 1) / kStepM<T> * kStepM<T>;
+  sideM.cut(std::clamp(rows, kStepM<T>, kTileM), simd::kLanes<T>, isDirect);
+  sideN.cut(kTileN, kStepN, isDirect);
   fetchKernels();
 }
 
@@ -164,14 +172,31 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_l
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
   for (const Tile &tileN : tilesN)
-    for (const Tile &tileM : tilesM) {
+    for (std::size_t i = 0; i < tilesM.size(); ++i) {
+      const Tile &tileM = tilesM[i];
       const T *const tileA = a + tileM.at * strides.aM;
       const T *const tileB = b + tileN.at * strides.bN;
-      if (isDirect)
-        kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, c + tileM.toC + tileN.toC);
-      else
+      if (!isDirect) {
         multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
+        continue;
+      }
+      if (i + 1 < tilesM.size())
+        prefetch(c + tilesM[i + 1].toC + tileN.toC, tilesM[i + 1], tileN);
+      kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, c + tileM.toC + tileN.toC);
     }
+}
+
+/// Fetches a tile of C while the one before it is computed: kernels wait for their first loads.
+template <class T>
+void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const int64_t rows = sideM.sizes[m.size];
+  const int64_t columns = sideN.sizes[n.size];
+  for (int64_t column = 0; column < columns; ++column, c += sideN.strideInC()) {
+    for (int64_t row = 0; row < rows; row += kLine)
+      __builtin_prefetch(c + row, 1);
+    __builtin_prefetch(c + rows - 1, 1);
+  }
 }
 
 template <class T>

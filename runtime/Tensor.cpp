@@ -6,6 +6,8 @@
 
 #include "einsumc/Tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +19,16 @@ namespace einsumc {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Large blocks lie on huge pages where the system has them: a permutation of a large tensor
+/// touches more small ones than any TLB knows.
+bool usesHugePages(std::size_t bytes) { return bytes >= 2 * kHugePage; }
+
+std::align_val_t alignmentOf(std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  return std::align_val_t{usesHugePages(bytes) ? kHugePage : kLine};
+}
 
 bool isPoisonWanted() {
   const char *value = std::getenv("EINSUMC_POISON");
@@ -34,7 +45,11 @@ void MemoryLedger::add(std::size_t bytes) {
 Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes) : ledger(&ledger), bytes(bytes) {
   if (bytes == 0)
     return;
-  memory = static_cast<std::byte *>(::operator new(bytes, kAlignment));
+  memory = static_cast<std::byte *>(::operator new(bytes, alignmentOf(bytes)));
+#ifdef MADV_HUGEPAGE
+  if (usesHugePages(bytes)) // What follows the last whole page is not ours to ask for.
+    madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
   ledger.add(bytes);
   if (isPoisonWanted())
     std::memset(memory, 0xFF, bytes);
@@ -43,7 +58,7 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes) : ledger(&ledger), bytes
 Buffer::~Buffer() {
   if (memory == nullptr)
     return;
-  ::operator delete(memory, kAlignment);
+  ::operator delete(memory, alignmentOf(bytes));
   ledger->remove(bytes);
 }
 

@@ -19,20 +19,22 @@ namespace einsumc {
 namespace {
 
 /// Whether LIBXSMM's machine code beats the portable kernel, as tools/bench/kernels.cpp measures:
-/// it does for whole vectors and tiles in cache, unless sums are long, and for a single tile so
-/// small that the choice among blocks would take longer than the product.
+/// it does for whole vectors while the first-level cache keeps its part of A, and for a single tile
+/// so small that the choice among blocks would take longer than the product.
 template <class T> bool isWorthGenerating(const TileShape &s) {
-  constexpr int64_t kCacheBytes = 256 * 1024, kLongSum = 200, kTiny = 64;
   if (!isRow(s.m, s.cM) || s.n == 1)
     return false;
-  const int64_t elements = s.m * s.k + s.k * s.n + s.m * s.n;
 #ifdef __AVX512F__
-  constexpr bool hasMasks = true; // a part of a vector costs what a whole one does
+  // A part of a vector costs what a whole one does; such machines have more cache, too.
+  constexpr bool hasMasks = true;
+  constexpr int64_t kCacheBytes = 256 << 10;
 #else
   constexpr bool hasMasks = false;
+  constexpr int64_t kCacheBytes = 24 << 10;
 #endif
+  constexpr int64_t kTiny = 64;
   if (hasMasks || s.m % simd::kLanes<T> == 0)
-    return s.k <= kLongSum && elements * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
+    return s.m * s.k * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
   return s.c == 1 && s.m * s.n * s.k <= kTiny;
 }
 

@@ -148,35 +148,11 @@ private:
            << scope.buffer(Role::C).name << "\n";
   }
 
-  /// The loop around this one over the same dim, if there is one.
-  std::optional<std::size_t> outerLoop(std::size_t l) const {
-    for (std::size_t outer = 0; outer < l; ++outer)
-      if (nest.loops[outer].dim == nest.loops[l].dim)
-        return outer;
-    return std::nullopt;
-  }
-
-  /// The innermost of the first loops over a dim, if there is one.
-  std::optional<std::size_t> loopOver(std::size_t dim, std::size_t loops) const {
-    for (std::size_t l = loops; l-- > 0;)
-      if (nest.loops[l].dim == dim)
-        return l;
-    return std::nullopt;
-  }
-
   void emitLoopHead(std::size_t l) {
     const NestLoop &loop = nest.loops[l];
     const std::string &index = indexNames[l];
-    const std::optional<std::size_t> outer = outerLoop(l);
-    std::string end = scope.extent(loop.dim);
-    if (outer) {
-      const std::string wide = std::to_string(nest.loops[*outer].step);
-      end = scope.fresh("end_", loop.dim);
-      body << "const int64_t " << end << " = std::min<int64_t>(" << indexNames[*outer] << " + "
-           << wide << ", " << scope.extent(loop.dim) << ");\n";
-    }
-    body << "for (int64_t " << index << " = " << (outer ? indexNames[*outer] : "0") << "; " << index
-         << " < " << end << "; ";
+    body << "for (int64_t " << index << " = 0; " << index << " < " << scope.extent(loop.dim)
+         << "; ";
     if (loop.step == 1)
       body << "++" << index;
     else
@@ -184,42 +160,44 @@ private:
     body << ") {\n";
   }
 
-  void emitLoopEnds(std::size_t count) {
-    for (std::size_t l = 0; l < count; ++l)
-      body << "}\n";
-  }
-
   std::string scratchPointer(int64_t offset) const {
     return "session.scratch<" + type + ">(omp_get_thread_num())" +
            (offset == 0 ? "" : " + " + std::to_string(offset));
   }
 
+  /// Where blocks are packed to, and which ones lie there.
   void emitScratchPointers() {
-    if (nest.left == BlockAccess::Packed)
-      body << type << " *const packedL = " << scratchPointer(scratch.left) << ";\n";
-    if (nest.right == BlockAccess::Packed)
-      body << type << " *const packedR = " << scratchPointer(scratch.right) << ";\n";
+    auto emit = [&](BlockAccess access, const char *side, int64_t offset) {
+      if (access == BlockAccess::Packed)
+        body << type << " *const packed" << side << " = " << scratchPointer(offset) << ";\n"
+             << "const " << type << " *in" << side << " = nullptr; // the block that is packed\n";
+    };
+    emit(nest.left, "L", scratch.left);
+    emit(nest.right, "R", scratch.right);
   }
 
-  /// Threads share blocks of the result.
+  /// Threads share blocks of the result: always the same ones of a thread, as the schedule is
+  /// static, so that they need not wait for each other between the steps of the sums.
   void emitParallelTasks() {
     const bool team = !nest.serial && nest.teamLoops > 0;
-    const bool usesScratch = scratch.total > 0;
+    const bool isRegion = team && (scratch.total > 0 || nest.firstTeamLoop > 0);
     emitOrigins(true);
-    if (team && usesScratch)
+    if (isRegion)
       body << "#pragma omp parallel\n{\n";
     emitScratchPointers();
+    emitLoopHeads(0, nest.firstTeamLoop);
     if (team)
-      emitShare(usesScratch ? "for" : "parallel for");
-    emitLoops(firstSum());
-    if (team && usesScratch)
+      emitShare(isRegion ? "for" : "parallel for", nest.firstTeamLoop > 0 ? " nowait" : "");
+    emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
+    emitTask(firstSum());
+    if (isRegion)
       body << "}\n";
   }
 
-  void emitShare(const char *directive) {
+  void emitShare(const char *directive, const char *clause) {
     body << "#pragma omp " << directive
          << (nest.teamLoops > 1 ? " collapse(" + std::to_string(nest.teamLoops) + ")" : "")
-         << " schedule(static)\n";
+         << " schedule(static)" << clause << "\n";
   }
 
   /// Threads share the sums: each adds its part up in a copy of the result, then the copies are
@@ -232,8 +210,9 @@ private:
          << "; // this thread's sums\n";
     emitScratchPointers();
     body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n";
-    emitShare("for");
-    emitLoops("true");
+    emitShare("for", "");
+    emitLoopHeads(0, nest.loops.size());
+    emitTask("true");
     body << "#pragma omp for schedule(static)\n"
          << "for (int64_t i = 0; i < " << tensor << ".size(); ++i) {\n"
          << type << " sum = 0;\n"
@@ -242,22 +221,20 @@ private:
          << tensor << ".data()[i] = sum;\n}\n}\n";
   }
 
-  /// All loops, with each block packed as far outside as it is known, around the kernel.
-  void emitLoops(const std::string &accumulate) {
-    for (std::size_t l = 0; l < nest.teamLoops; ++l)
+  void emitLoopHeads(std::size_t first, std::size_t last) {
+    for (std::size_t l = first; l < last; ++l)
       emitLoopHead(l);
-    emitCounts(0, nest.teamLoops);
-    for (std::size_t depth = nest.teamLoops; depth <= nest.loops.size(); ++depth) {
-      emitBlock(Role::C, "c", depth);
-      emitBlock(nest.rightRole(), "r", depth);
-      emitBlock(nest.leftRole(), "l", depth);
-      if (depth == nest.loops.size())
-        break;
-      emitLoopHead(depth);
-      emitCounts(depth, depth + 1);
-    }
+  }
+
+  /// What happens inside all loops, and their ends.
+  void emitTask(const std::string &accumulate) {
+    emitCounts();
+    emitBlock(nest.rightRole(), "r");
+    emitBlock(nest.leftRole(), "l");
+    emitBlock(Role::C, "c");
     emitKernelCall(accumulate);
-    emitLoopEnds(nest.loops.size());
+    for (std::size_t l = 0; l < nest.loops.size(); ++l)
+      body << "}\n";
   }
 
   /// `true` from the second step of the sums on.
@@ -270,10 +247,10 @@ private:
   }
 
   /// Variables with the number of indices that are left for the kernel, for dims with a remainder.
-  void emitCounts(std::size_t first, std::size_t last) {
-    for (std::size_t l = first; l < last; ++l) {
+  void emitCounts() {
+    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
       const NestLoop &loop = nest.loops[l];
-      if (loop.step == 1 || loopOver(loop.dim, nest.loops.size()) != l)
+      if (loop.step == 1)
         continue;
       const std::optional<int64_t> extent = scope.constantExtent(loop.dim);
       if (extent && *extent % loop.step == 0) {
@@ -294,38 +271,37 @@ private:
     return part.count == 1 && nest.dims[part.dim].extent > 1 ? "1" : scope.extent(part.dim);
   }
 
-  /// The address of a role's block, at the depth where it is known; a packed one is packed there.
-  void emitBlock(Role role, const char *name, std::size_t depth) {
-    if (nest.depthOf(role) != depth)
-      return;
+  /// The address of a role's block, which is packed unless it is the one that is already.
+  void emitBlock(Role role, const char *name) {
     body << (role == Role::C ? type + " *const " : "const " + type + " *const ") << name << " = "
          << name << "0";
-    for (std::size_t l = 0; l < depth; ++l) {
+    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
       const std::string stride = scope.stride(role, nest.loops[l].dim);
-      if (stride != "0" && loopOver(nest.loops[l].dim, depth) == l)
+      if (stride != "0")
         body << " + " << indexNames[l] << " * " << stride;
     }
     body << ";\n";
     if (role == nest.leftRole() && nest.left == BlockAccess::Packed)
-      emitPack("packedL", "l", role, nest.m, nest.k);
+      emitPack("L", "l", role, nest.m, nest.k);
     if (role == nest.rightRole() && nest.right == BlockAccess::Packed)
-      emitPack("packedR", "r", role, nest.k, nest.n);
+      emitPack("R", "r", role, nest.k, nest.n);
   }
 
-  void emitPack(const char *name, const char *source, Role role, const NestSide &fast,
+  void emitPack(const std::string &side, const char *source, Role role, const NestSide &fast,
                 const NestSide &slow) {
     std::vector<std::string> loops;
-    auto add = [&](const NestSide &side, std::string step) {
-      for (const SideDim &part : side.dims) {
-        loops.push_back("{.extent = " + countOf(part) + ", .to = " + step +
-                        ", .from = " + scope.stride(role, part.dim) + "}");
-        step = step == "1" ? countOf(part) : step + " * " + countOf(part);
+    auto add = [&](const NestSide &part, std::string step) {
+      for (const SideDim &dim : part.dims) {
+        loops.push_back("{.extent = " + countOf(dim) + ", .to = " + step +
+                        ", .from = " + scope.stride(role, dim.dim) + "}");
+        step = step == "1" ? countOf(dim) : step + " * " + countOf(dim);
       }
     };
     add(fast, "1");
     add(slow, std::to_string(packedStride(fast)));
-    body << "ec::copyStrided<" << type << ">(" << name << ", " << source << ", {"
-         << join(loops, ", ") << "});\n";
+    body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
+         << "ec::copyStrided<" << type << ">(packed" << side << ", " << source << ", {"
+         << join(loops, ", ") << "});\n}\n";
   }
 
   std::string countsOf(const NestSide &side) const {

@@ -2,10 +2,11 @@
 //
 // Part of einsumc, under the Apache License v2.0.
 //
-// The nest is Goto's (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
-// 2008) over dims instead of m, n and k: a task packs a k x n block of R and goes through blocks
-// m x k of L, packed too, with a kernel. A block holds parts of as many dims as it takes to read
-// and write whole cache lines of all three tensors.
+// The blocks are Goto's (Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", 2008) over dims instead of m, n and k: the threads share the blocks m x n of C,
+// and multiply a packed m x k block of L by a packed k x n block of R for each. Consecutive tasks
+// of a thread share their block of R. A block holds parts of as many dims as it takes to read and
+// write whole cache lines of all three tensors.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -20,19 +21,23 @@ namespace einsumc {
 
 namespace {
 
-/// Bytes of a block of L, which stays in half of the smallest L2 in use, and of R, which a core
-/// streams from its part of the L3.
-constexpr int64_t kLeftBytes = 256 << 10, kRightBytes = 512 << 10;
-/// Elements of a block along each role: beyond these, longer ones gain nothing.
-constexpr int64_t kMostK = 256, kMostM = 2048, kMostN = 2048;
+/// Bytes of a block of L, which stays in the second-level cache, and of R, which is streamed from
+/// the third.
+constexpr int64_t kLeftBytes = 192 << 10, kRightBytes = 768 << 10;
+/// Elements of a block along k: as much of L as a tile has along m then fits the first-level cache.
+constexpr int64_t kMostK = 128;
+/// Elements of a block along m and n: beyond these, longer ones gain nothing.
+constexpr int64_t kMostM = 2048, kMostN = 2048;
+/// What long sides are multiples of, so that they fall into whole register blocks.
+constexpr int64_t kStepM = 32, kStepN = 12, kStepK = 16;
 /// Elements of a cache line, at most: dims that are contiguous somewhere enter blocks with these.
 constexpr int64_t kLine = 16;
-/// Elements of L along m for which one packed block of R should serve.
-constexpr int64_t kEnoughReuse = 1024;
-/// Tasks that keep a team of many threads busy.
-constexpr int64_t kEnoughTasks = 32;
+/// Elements of a dim, at least, along which memory is read: single lines come slowly.
+constexpr int64_t kContiguous = 64;
+/// Tasks that keep a team busy.
+constexpr int64_t kEnoughTasks = 24;
 /// The shortest sides to which blocks are cut for that.
-constexpr int64_t kLeastM = 64, kLeastN = 64;
+constexpr int64_t kLeastM = 48, kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
 /// elements of the other operand that packing would not pay.
 constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
@@ -59,48 +64,52 @@ public:
 private:
   void chooseBlocks() {
     nest.k = fill(dims.bySpeed(DimClass::K, nest.rightRole()), {nest.rightRole(), nest.leftRole()},
-                  kMostK);
+                  kMostK, kStepK);
     const int64_t k = std::max<int64_t>(nest.k.size(), 1);
     nest.m = fill(dims.bySpeed(DimClass::M, Role::C), {Role::C, nest.leftRole()},
-                  std::clamp<int64_t>(kLeftBytes / elementBytes / k, kLeastM, kMostM));
+                  std::clamp<int64_t>(kLeftBytes / elementBytes / k, kLeastM, kMostM), kStepM);
     nest.n = fill(dims.bySpeed(DimClass::N, Role::C), {Role::C, nest.rightRole()},
-                  std::clamp<int64_t>(kRightBytes / elementBytes / k, kLeastN, kMostN));
+                  std::clamp<int64_t>(kRightBytes / elementBytes / k, kLeastN, kMostN), kStepN);
   }
 
   /// Takes indices of the candidates, in their order, up to a number of elements. Dims along which
   /// one of the roles' tensors is contiguous come first, with a cache line of it.
   NestSide fill(const std::vector<std::size_t> &candidates, std::initializer_list<Role> contiguous,
-                int64_t most) const {
+                int64_t most, int64_t step) const {
     std::map<std::size_t, int64_t> counts;
     int64_t product = 1;
     auto grow = [&](std::size_t dim, int64_t wanted) {
       int64_t &count = counts.try_emplace(dim, 1).first->second;
       product /= count;
+      // Rather a little more than a dim cut in two.
+      const int64_t extent = dims.extent(dim);
       const int64_t room = std::max<int64_t>(most / product, 1);
-      count = std::max(count, std::min({wanted, dims.extent(dim), room}));
+      const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
+      count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
       product *= count;
     };
     for (const Role role : contiguous)
       for (std::size_t dim : candidates)
         if (dims.isUnit(role, dim))
-          grow(dim, kLine);
+          grow(dim, kContiguous);
     for (std::size_t dim : candidates)
       grow(dim, dims.extent(dim));
 
     NestSide side;
     for (std::size_t dim : candidates)
       if (const int64_t count = counts[dim]; count > 1 || dims.extent(dim) == 1)
-        side.dims.push_back({dim, balanced(dims.extent(dim), count)});
+        side.dims.push_back({dim, balanced(dims.extent(dim), count, step)});
     return side;
   }
 
-  /// The length of equal parts, at most so long, in whole cache lines where there are many.
-  static int64_t balanced(int64_t extent, int64_t most) {
-    const int64_t part = ceilDiv(extent, ceilDiv(extent, most));
-    if (part == extent || part <= 2 * kLine)
+  /// The length of nearly equal parts, at most so long, in multiples of `step` where long.
+  static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
+    const int64_t parts = ceilDiv(extent, most);
+    const int64_t part = ceilDiv(extent, parts);
+    if (parts == 1 || part <= 2 * step)
       return part;
-    const int64_t lines = ceilDiv(part, kLine) * kLine;
-    return lines <= most ? lines : most / kLine * kLine;
+    const int64_t rounded = ceilDiv(part, step) * step;
+    return rounded <= most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
   }
 
   int64_t blocksOf(const NestSide &side) const {
@@ -142,11 +151,12 @@ private:
   }
 
   /// Halves the largest part of a side.
-  void halve(NestSide &side) const {
+  void halve(NestSide &side) {
     SideDim &largest =
         *std::max_element(side.dims.begin(), side.dims.end(),
                           [](const SideDim &a, const SideDim &b) { return a.count < b.count; });
-    largest.count = balanced(dims.extent(largest.dim), ceilDiv(largest.count, 2));
+    largest.count = balanced(dims.extent(largest.dim), ceilDiv(largest.count, 2),
+                             &side == &nest.m ? kStepM : kStepN);
   }
 
   void chooseAccess() {
@@ -167,24 +177,17 @@ private:
     nest.right = access(nInPlace, m, k * n);
   }
 
+  /// The sums outermost, so that consecutive tasks of a thread share what they have packed.
   void addLoops() {
-    std::vector<NestLoop> batch, right, left, sums, inner;
+    std::vector<NestLoop> tasks;
     for (std::size_t dim : llvm::reverse(dims.bySpeed(DimClass::C, Role::C)))
-      batch.push_back({dim, 1});
-    addSide(nest.n, Role::C, right);
-    addSide(nest.m, Role::C, left);
-    addSide(nest.k, nest.leftRole(), sums);
-    widenForReuse(left, inner);
-
-    std::vector<NestLoop> tasks = std::move(batch);
-    tasks.insert(tasks.end(), right.begin(), right.end());
-    tasks.insert(tasks.end(), left.begin(), left.end());
-    if (nest.sumsInParallel)
-      std::swap(tasks, sums);
-    nest.teamLoops = tasks.size();
-    nest.loops = std::move(tasks);
-    nest.loops.insert(nest.loops.end(), sums.begin(), sums.end());
-    nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
+      tasks.push_back({dim, 1});
+    addSide(nest.n, nest.rightRole(), tasks);
+    addSide(nest.m, nest.leftRole(), tasks);
+    addSide(nest.k, nest.leftRole(), nest.loops);
+    nest.firstTeamLoop = nest.sumsInParallel ? 0 : nest.loops.size();
+    nest.teamLoops = nest.sumsInParallel ? nest.loops.size() : tasks.size();
+    nest.loops.insert(nest.loops.end(), tasks.begin(), tasks.end());
   }
 
   /// The loops over the blocks of a side, the slowest dim of the role's tensor outermost.
@@ -199,28 +202,6 @@ private:
       return dims.speed(role, a.dim) < dims.speed(role, b.dim);
     });
     loops.insert(loops.end(), found.begin(), found.end());
-  }
-
-  /// Lets a task go through several blocks of L with one block of R, if it leaves enough tasks:
-  /// the loops over m, from the innermost, move into the task as far as they are used up.
-  void widenForReuse(std::vector<NestLoop> &left, std::vector<NestLoop> &inner) const {
-    if (nest.right == BlockAccess::Direct)
-      return;
-    int64_t spare = nest.sumsInParallel ? tasks() : tasks() / kEnoughTasks;
-    int64_t reuse = nest.m.size();
-    for (std::size_t l = left.size(); l-- > 0 && spare > 1 && reuse < kEnoughReuse;) {
-      const NestLoop loop = left[l];
-      const int64_t iterations = ceilDiv(dims.extent(loop.dim), loop.step);
-      const int64_t taken = std::min({iterations, spare, ceilDiv(kEnoughReuse, reuse)});
-      if (taken == 1)
-        continue;
-      inner.insert(inner.begin(), loop);
-      left[l].step = loop.step * ceilDiv(iterations, ceilDiv(iterations, taken));
-      if (left[l].step >= dims.extent(loop.dim))
-        left.erase(left.begin() + static_cast<std::ptrdiff_t>(l));
-      spare /= taken;
-      reuse *= taken;
-    }
   }
 
   const NestDims &dims;

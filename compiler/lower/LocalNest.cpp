@@ -54,17 +54,6 @@ int64_t NestSide::size() const {
   return product;
 }
 
-std::size_t LocalNest::depthOf(Role role) const {
-  const DimClass absent = role == Role::C      ? DimClass::K
-                          : role == leftRole() ? DimClass::N
-                                               : DimClass::M;
-  std::size_t depth = teamLoops;
-  for (std::size_t l = teamLoops; l < loops.size(); ++l)
-    if (dims[loops[l].dim].dimClass != absent)
-      depth = l + 1;
-  return depth;
-}
-
 int NestDims::speed(Role role, std::size_t dim) const {
   const std::vector<DimId> &dims = dimsOf(tree, node, role);
   const auto at = llvm::find(dims, nest.dims[dim].dims.back());

@@ -25,8 +25,7 @@ struct FusedDim {
   bool operator==(const FusedDim &) const = default;
 };
 
-/// A loop over a fused dim in steps of `step` indices. An inner loop over the same dim covers the
-/// indices of one step of the outer one.
+/// A loop over a fused dim in steps of `step` indices.
 struct NestLoop {
   std::size_t dim = 0; ///< index into LocalNest::dims
   int64_t step = 1;
@@ -68,12 +67,14 @@ struct LocalNest {
   std::vector<FusedDim> dims;
   bool swapped = false;
   std::vector<NestLoop> loops; ///< outermost first
-  std::size_t teamLoops = 0;   ///< so many of them, the outermost, are shared by the threads
+  /// The loops that the threads share: so many, from the first on. Loops before them are of class
+  /// k, and every thread goes through all of those.
+  std::size_t firstTeamLoop = 0, teamLoops = 0;
   NestKernel kernel = NestKernel::Block;
   NestSide c, m, n, k; ///< c is empty for a block kernel
   BlockAccess left = BlockAccess::Direct;
   BlockAccess right = BlockAccess::Direct;
-  /// The team's loops are those of class k, and each thread has its own copy of the result: the
+  /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;
   /// Too little work for a team of threads.
@@ -82,8 +83,6 @@ struct LocalNest {
   /// The role of the operand L or R in the tree.
   Role leftRole() const { return swapped ? Role::B : Role::A; }
   Role rightRole() const { return swapped ? Role::A : Role::B; }
-  /// The number of loops around the place where a role's block is known.
-  std::size_t depthOf(Role role) const;
 };
 
 /// Chooses the nest of a contraction from the local extents and storage orders of its tensors.

@@ -68,24 +68,19 @@ private:
   void printNest(const LoweredNode &lowered, const LocalNest &nest) {
     const std::string &left = buffer(lowered.operands[nest.swapped ? 1 : 0]).name;
     const std::string &right = buffer(lowered.operands[nest.swapped ? 0 : 1]).name;
-    for (std::size_t depth = 0; depth <= nest.loops.size(); ++depth) {
-      const std::string indent(2 * depth + 2, ' ');
-      if (nest.right == BlockAccess::Packed && nest.depthOf(nest.rightRole()) == depth)
-        stream << indent << "pack " << right << "\n";
-      if (nest.left == BlockAccess::Packed && nest.depthOf(nest.leftRole()) == depth)
-        stream << indent << "pack " << left << "\n";
-      if (depth == nest.loops.size())
-        break;
-      const NestLoop &loop = nest.loops[depth];
-      stream << indent << (!nest.serial && depth < nest.teamLoops ? "parallel " : "") << "for "
-             << dimText(nest.dims[loop.dim]) << " in " << nest.dims[loop.dim].extent << " step "
-             << loop.step << "\n";
+    std::size_t depth = 1;
+    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
+      const FusedDim &dim = nest.dims[nest.loops[l].dim];
+      const bool isShared = !nest.serial && l - nest.firstTeamLoop < nest.teamLoops;
+      stream << std::string(2 * depth++, ' ') << (isShared ? "parallel " : "") << "for "
+             << dimText(dim) << " in " << dim.extent << " step " << nest.loops[l].step << "\n";
     }
-    stream << std::string(2 * nest.loops.size() + 2, ' ')
-           << (nest.kernel == NestKernel::Stream ? "tile" : "block") << " c "
-           << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
+    auto access = [](BlockAccess a) { return a == BlockAccess::Packed ? " packed" : ""; };
+    stream << std::string(2 * depth, ' ') << (nest.kernel == NestKernel::Stream ? "tile" : "block")
+           << " c " << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
            << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k) << ": "
-           << buffer(lowered.result).name << " += " << left << " * " << right << "\n";
+           << buffer(lowered.result).name << " += " << left << access(nest.left) << " * " << right
+           << access(nest.right) << "\n";
   }
 
   const Tree &tree;

@@ -86,6 +86,7 @@ private:
   void fetchKernels();
   const TileKernel<T> &kernel(const Tile &m, const Tile &n, const Tile &k,
                               bool accumulate) const noexcept;
+  void prefetch(const T *c, const Tile &m, const Tile &n) const noexcept;
   void multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                              const Tile &k, bool accumulate) const noexcept;
 
