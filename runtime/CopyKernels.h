@@ -30,17 +30,18 @@ struct Increment {
   template <class V> static V combine(V old, V value) { return old + value; }
 };
 
-/// Computes two loops; which is the inner one is the kernel's choice.
+/// Computes two loops; which is the inner one is the kernel's choice. The source of the call that
+/// is probably next lies \p ahead elements further on.
 template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
-                            const Loop &outer) noexcept;
+                            const Loop &outer, int64_t ahead) noexcept;
 
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
 template <class T, class Op, int Extent>
 void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &inner,
-                  const Loop &outer) noexcept {
+                  const Loop &outer, int64_t /*ahead*/) noexcept {
   const int64_t to = inner.to, from = inner.from;
   const auto step = [=](int64_t i, auto innerTo, auto innerFrom) {
     T *const t = target + i * outer.to;
@@ -64,7 +65,7 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
 /// Rows that are consecutive in both.
 template <class T, class Op>
 void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
-              const Loop &outer) noexcept {
+              const Loop &outer, int64_t /*ahead*/) noexcept {
   for (int64_t i = 0; i < outer.extent; ++i) {
     T *__restrict const t = target + i * outer.to;
     const T *__restrict const s = source + i * outer.from;
@@ -79,7 +80,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
 /// Any steps, by blocks in which the cache lines of both tensors are used up.
 template <class T, class Op>
 void copyStridedBlocks(T *__restrict target, const T *__restrict source, const Loop &inner,
-                       const Loop &outer) noexcept {
+                       const Loop &outer, int64_t /*ahead*/) noexcept {
   constexpr int64_t kBlock = 16;
   for (int64_t i0 = 0; i0 < outer.extent; i0 += kBlock)
     for (int64_t e0 = 0; e0 < inner.extent; e0 += kBlock) {
@@ -176,21 +177,27 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
 /// A transpose: \p x is consecutive in the target, \p y in the source.
 /// \pre both extents are at least kPacket
 template <class T, class Op>
-void transpose(T *__restrict target, const T *__restrict source, const Loop &x,
-               const Loop &y) noexcept {
+void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
+               int64_t ahead) noexcept {
   const bool areLines = std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
   const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;
   forEachSquare(x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0) {
+    // The rows of the next squares, whose steps no prefetcher of a processor follows, into the
+    // second-level cache: in the first one they could all compete for the same places.
+    const bool isLast = x0 + size >= x.extent;
+    const T *const next = source + y0 + (isLast ? ahead : (x0 + size) * x.from);
+    for (int64_t row = 0; row < size; ++row)
+      __builtin_prefetch(next + row * x.from, 0, 2);
     square(target + x0 + y0 * y.to, y.to, source + x0 * x.from + y0, x.from);
   });
   if (Op::isIdempotent)
     return;
   const int64_t doneX = x.extent / size * size, doneY = y.extent / size * size;
   copyStridedBlocks<T, Op>(target + doneX, source + doneX * x.from,
-                           {x.extent - doneX, x.to, x.from}, y);
+                           {x.extent - doneX, x.to, x.from}, y, ahead);
   copyStridedBlocks<T, Op>(target + doneY * y.to, source + doneY, {doneX, x.to, x.from},
-                           {y.extent - doneY, y.to, y.from});
+                           {y.extent - doneY, y.to, y.from}, ahead);
 }
 
 /// The kernel with the inner loop unrolled. \pre 1 <= extent <= kMostUnrolled

@@ -55,8 +55,9 @@ template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
 template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
   const Innermost<T> work = takeInnermost<T, Op>(nest);
   nest.sortForBoth();
+  const int64_t ahead = nest.loops().empty() ? 0 : nest.loops().front().from;
   forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
-    work.kernel(target + to, source + from, work.inner, work.outer);
+    work.kernel(target + to, source + from, work.inner, work.outer, ahead);
   });
   if (Op::isPastCaches)
     simd::endStoresPastCaches();
