@@ -180,7 +180,8 @@ private:
   /// The sums outermost, so that consecutive tasks of a thread share what they have packed.
   void addLoops() {
     std::vector<NestLoop> tasks;
-    for (std::size_t dim : llvm::reverse(dims.bySpeed(DimClass::C, Role::C)))
+    const std::vector<std::size_t> batch = dims.bySpeed(DimClass::C, Role::C);
+    for (std::size_t dim : llvm::reverse(batch))
       tasks.push_back({dim, 1});
     addSide(nest.n, nest.rightRole(), tasks);
     addSide(nest.m, nest.leftRole(), tasks);
