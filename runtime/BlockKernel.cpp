@@ -129,8 +129,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
       sideM.strideInC() == 1 && sideM.hasLongRuns(kLeastRunM) && sideN.hasLongRuns(kLeastRunN);
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
-  const int64_t rows = kTileBytes / static_cast<int64_t>(sizeof(T)) /
-                       std::max<int64_t>(sideK.elements(0), 1) / kStepM<T> * kStepM<T>;
+  const int64_t rows =
+      kTileBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0) / kStepM<T> * kStepM<T>;
   sideM.cut(std::clamp(rows, kStepM<T>, kTileM), simd::kLanes<T>, isDirect);
   sideN.cut(kTileN, kStepN, isDirect);
   fetchKernels();
@@ -168,6 +168,8 @@ template <class T>
 void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
                                 std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
                                 bool accumulate) const noexcept {
+  if (kernels.empty())
+    return;
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();

@@ -33,7 +33,8 @@ struct BlockStrides {
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for blocks of A and
 /// B in the caches and a C whose m and n may be many dims. Works tile by tile: in C itself along
 /// dims where it is contiguous, else through a buffer on the stack. The kernels of all tiles that
-/// can occur are fetched once, by the constructor.
+/// can occur are fetched once, by the constructor. With an extent of 0 there is nothing to compute,
+/// and C is left alone.
 template <class T> class BlockKernel {
 public:
   /// \param m, n, k the dims of each role, from the fastest in A and B to the slowest

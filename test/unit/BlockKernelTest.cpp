@@ -144,6 +144,12 @@ TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
   product.check();
 }
 
+TYPED_TEST(BlockKernelTest, NothingToCompute) {
+  const BlockKernel<TypeParam> kernel({{4, 0, 1}}, {{4, 3, 4}}, {{2, 2, 0}},
+                                      {.aM = 1, .aK = 4, .bK = 1, .bN = 2});
+  kernel(nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
+}
+
 TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
   std::mt19937 random(7);
   const auto upTo = [&](int64_t most) {
