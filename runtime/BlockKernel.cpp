@@ -125,6 +125,8 @@ template <class T>
 BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
                             std::initializer_list<BlockDim> k, const BlockStrides &strides)
     : sideM(m), sideN(n), sideK(k), strides(strides) {
+  if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
+    return; // Nothing to compute on this rank.
   isDirect =
       sideM.strideInC() == 1 && sideM.hasLongRuns(kLeastRunM) && sideN.hasLongRuns(kLeastRunN);
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
