@@ -35,14 +35,18 @@ void orient(const NestDims &dims, LocalNest &nest) {
 }
 
 /// Whether the node moves more than it computes, so that its tensors are read in place: one
-/// operand is (nearly) a vector, or the elements of a batch lie next to each other.
+/// operand is (nearly) a vector, the elements of a batch lie next to each other, or a batch has
+/// products so small that a call for each would cost more.
 bool isStreaming(const NestDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8;
-  if (dims.extentOf(DimClass::M) < kNarrow || dims.extentOf(DimClass::N) < kNarrow)
+  constexpr int64_t kNarrow = 4, kBatch = 8, kTinyProduct = 1024;
+  const int64_t m = dims.extentOf(DimClass::M);
+  const int64_t n = dims.extentOf(DimClass::N);
+  if (m < kNarrow || n < kNarrow)
     return true;
   const std::vector<std::size_t> batch = dims.bySpeed(DimClass::C, Role::C);
-  return !batch.empty() && dims.isUnit(Role::C, batch.front()) &&
-         dims.extent(batch.front()) >= kBatch;
+  if (batch.empty() || dims.extent(batch.front()) < kBatch)
+    return false;
+  return dims.isUnit(Role::C, batch.front()) || m * n * dims.extentOf(DimClass::K) <= kTinyProduct;
 }
 
 } // namespace

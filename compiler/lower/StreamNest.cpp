@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
 
 namespace einsumc {
 
@@ -16,6 +17,9 @@ namespace {
 
 /// Elements at a time of kernels that stream through memory.
 constexpr int64_t kStream = 2048;
+/// The same where an operand is read across its lines, so that these stay in the first-level cache
+/// until they are used up.
+constexpr int64_t kCrossed = 64;
 /// With fewer iterations a nest cannot keep a team busy.
 constexpr int64_t kFewTasks = 8;
 /// The largest result, in elements, of which each thread may have a copy.
@@ -33,6 +37,8 @@ public:
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
       addLoops(dimClass, Role::C, outer);
     addLoops(DimClass::K, nest.leftRole(), sums);
+    std::stable_partition(outer.begin(), outer.end(),
+                          [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
     nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
                           iterations(sums) >= kFewTasks && resultSize() <= kPrivateResult;
     if (nest.sumsInParallel)
@@ -50,6 +56,11 @@ private:
     nest.k = side(DimClass::K, dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N)
                                    ? nest.leftRole()
                                    : nest.rightRole());
+    for (std::size_t d = 0; d < nest.dims.size(); ++d)
+      if (isCrossed(d))
+        for (NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
+          for (SideDim &part : side->dims)
+            part.count = std::min(part.count, kCrossed);
     // Enough tasks for a team, from the dims that no kernel vectorises over last.
     for (NestSide *side : {&nest.n, &nest.m, &nest.c}) {
       if (side->dims.empty() || taskCount() >= kFewTasks)
@@ -67,6 +78,16 @@ private:
     if (candidates.empty())
       return {};
     return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
+  }
+
+  /// Whether an operand is contiguous along a dim that no kernel goes along.
+  bool isCrossed(std::size_t dim) const {
+    const bool isInside =
+        llvm::any_of(std::array{&nest.c, &nest.m, &nest.n, &nest.k}, [&](const NestSide *side) {
+          return !side->dims.empty() && side->dims.front().dim == dim;
+        });
+    return !isInside && dims.extent(dim) > 1 &&
+           (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim));
   }
 
   /// Indices of a dim that one iteration of the nest covers.
