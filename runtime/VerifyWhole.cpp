@@ -186,6 +186,17 @@ Finding compareOutput(const Communicator &comm, const ProgramDescription &descri
   return worst;
 }
 
+/// Whether a wrong leading digit of an output's largest element would pass its bound.
+bool isTelling(const ProgramDescription &description, const Dense &expected) {
+  constexpr double kDigit = 1.0 / 16;
+  double value = 0, magnitude = 0;
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    value = std::max(value, std::abs(expected.values[i]));
+    magnitude = std::max(magnitude, expected.magnitudes[i]);
+  }
+  return expected.roundings * epsilonOf(description.dtype) * magnitude <= kDigit * value;
+}
+
 } // namespace
 
 bool isSmall(const ProgramDescription &description, int64_t limit) {
@@ -197,8 +208,8 @@ bool isSmall(const ProgramDescription &description, int64_t limit) {
   return iterations <= static_cast<double>(limit) && elements <= static_cast<double>(limit);
 }
 
-Finding verifyWhole(const Communicator &comm, const ProgramDescription &description,
-                    Program &program) {
+WholeFinding verifyWhole(const Communicator &comm, const ProgramDescription &description,
+                         Program &program) {
   std::vector<Dense> tensors(description.tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (description.tensors[i].isInput)
@@ -207,11 +218,16 @@ Finding verifyWhole(const Communicator &comm, const ProgramDescription &descript
     for (const NodeDescription &node : description.nodes)
       tensors[static_cast<std::size_t>(node.tensor)] = evaluate(description, node, tensors);
 
-  Finding worst;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (description.tensors[i].isOutput)
-      keepWorse(worst, compareOutput(comm, description, static_cast<int>(i), tensors[i], program));
-  return worst;
+  WholeFinding result;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!description.tensors[i].isOutput)
+      continue;
+    keepWorse(result.finding,
+              compareOutput(comm, description, static_cast<int>(i), tensors[i], program));
+    result.isTelling = result.isTelling && isTelling(description, tensors[i]);
+  }
+  result.isTelling = broadcast(comm, result.isTelling ? "1" : "0") == "1";
+  return result;
 }
 
 } // namespace einsumc

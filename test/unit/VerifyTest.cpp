@@ -97,6 +97,26 @@ public:
 INSTANTIATE_TEST_SUITE_P(Verify, BothMethods, testing::Bool(),
                          [](const auto &method) { return method.param ? "Whole" : "NodeByNode"; });
 
+/// In a chain of many products the bound of the whole says nothing: each node must be looked at.
+TEST(Verify, FindsAWrongNodeOfALongChain) {
+  DescriptionBuilder builder(ranks(), DType::F32);
+  builder.dim('i', 4)
+      .dim('j', 4)
+      .dim('k', 4)
+      .input("A", "ij", split(0))
+      .input("T0", "ij", copied());
+  constexpr int kNodes = 100;
+  for (int node = 1; node <= kNodes; ++node)
+    builder.node("T" + std::to_string(node), "ik", copied(),
+                 {"T" + std::to_string(node - 1) + " ij", "A jk"});
+  const ProgramDescription description = builder.output("T" + std::to_string(kNodes)).build();
+  EXPECT_TRUE(check<float>(description, whole()).passed);
+  const auto wrong = check<float>(description, whole(),
+                                  damage<float>(50, 52, {1, 2}, [](float x) { return x * 1.5F; }));
+  EXPECT_FALSE(wrong.passed) << wrong.text;
+  EXPECT_TRUE(mentions(wrong, "T51")) << wrong.text;
+}
+
 TEST_P(BothMethods, PassesWhatIsRight) {
   for (const AxisPlacement middle : {split(0), split(1), copied(), partial(), atRoot()})
     for (const AxisPlacement last : {split(1), copied(), atRoot()}) {
