@@ -30,10 +30,11 @@ constexpr int64_t kMostK = 128;
 constexpr int64_t kMostM = 2048, kMostN = 2048;
 /// What long sides are multiples of, so that they fall into whole register blocks.
 constexpr int64_t kStepM = 32, kStepN = 12, kStepK = 16;
-/// Elements of a cache line, at most: dims that are contiguous somewhere enter blocks with these.
-constexpr int64_t kLine = 16;
-/// Elements of a dim, at least, along which memory is read: single lines come slowly.
-constexpr int64_t kContiguous = 64;
+/// Elements of a dim along which a tensor is contiguous: first so many of every such dim, as single
+/// cache lines come slowly from memory (fewer where what is read is used often), then, where there
+/// is room, more.
+constexpr int64_t kShortestRow = 16, kShortRow = 32, kLongRow = 64;
+constexpr int64_t kManyUses = 192;
 /// Tasks that keep a team busy.
 constexpr int64_t kEnoughTasks = 24;
 /// The shortest sides to which blocks are cut for that.
@@ -41,6 +42,9 @@ constexpr int64_t kLeastM = 48, kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
 /// elements of the other operand that packing would not pay.
 constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
+/// With blocks of C so long along m and n packing costs little, and C should stay in the caches
+/// through all sums; with smaller ones the threads should keep what they have packed.
+constexpr int64_t kLongSide = 384;
 /// The largest result, in elements, of which each thread may have a copy.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 
@@ -52,7 +56,7 @@ public:
   void run() {
     nest.kernel = NestKernel::Block;
     chooseBlocks();
-    const int64_t sums = blocksOf(nest.k);
+    const int64_t sums = blocksOf(nest.k, DimClass::K);
     nest.sumsInParallel = !nest.serial && tasks() < kEnoughTasks && sums >= 2 * kEnoughTasks &&
                           resultSize() <= kPrivateResult;
     if (!nest.serial && !nest.sumsInParallel)
@@ -63,19 +67,43 @@ public:
 
 private:
   void chooseBlocks() {
-    nest.k = fill(dims.bySpeed(DimClass::K, nest.rightRole()), {nest.rightRole(), nest.leftRole()},
-                  kMostK, kStepK);
-    const int64_t k = std::max<int64_t>(nest.k.size(), 1);
-    nest.m = fill(dims.bySpeed(DimClass::M, Role::C), {Role::C, nest.leftRole()},
-                  std::clamp<int64_t>(kLeftBytes / elementBytes / k, kLeastM, kMostM), kStepM);
-    nest.n = fill(dims.bySpeed(DimClass::N, Role::C), {Role::C, nest.rightRole()},
-                  std::clamp<int64_t>(kRightBytes / elementBytes / k, kLeastN, kMostN), kStepN);
+    // A block of L that is transposed on its way must have room for rows of both sides.
+    const int64_t leftElements = kLeftBytes / elementBytes;
+    const int64_t rows = rowsOf(DimClass::M, {Role::C, nest.leftRole()});
+    nest.k = fill(DimClass::K, {nest.rightRole(), nest.leftRole()},
+                  std::min(kMostK, leftElements / rows), kStepK);
+    const int64_t k = nest.k.size();
+    nest.m = fill(DimClass::M, {Role::C, nest.leftRole()},
+                  std::clamp(leftElements / k, kLeastM, kMostM), kStepM);
+    nest.n = fill(DimClass::N, {Role::C, nest.rightRole()},
+                  std::clamp(kRightBytes / elementBytes / k, kLeastN, kMostN), kStepN);
   }
 
-  /// Takes indices of the candidates, in their order, up to a number of elements. Dims along which
-  /// one of the roles' tensors is contiguous come first, with a cache line of it.
-  NestSide fill(const std::vector<std::size_t> &candidates, std::initializer_list<Role> contiguous,
-                int64_t most, int64_t step) const {
+  /// The dims of a class along which one of the roles' tensors is contiguous, each once.
+  std::vector<std::size_t> contiguousDims(DimClass dimClass,
+                                          std::initializer_list<Role> roles) const {
+    std::vector<std::size_t> result;
+    for (const Role role : roles)
+      for (const std::size_t dim : dims.bySpeed(dimClass, role))
+        if (dims.isUnit(role, dim) && !llvm::is_contained(result, dim))
+          result.push_back(dim);
+    return result;
+  }
+
+  /// Elements of a block of L with short rows along each of these dims.
+  int64_t rowsOf(DimClass dimClass, std::initializer_list<Role> roles) const {
+    const int64_t row = dims.extentOf(DimClass::N) < kManyUses ? kShortRow : kShortestRow;
+    int64_t product = 1;
+    for (const std::size_t dim : contiguousDims(dimClass, roles))
+      product *= std::min(dims.extent(dim), row);
+    return product;
+  }
+
+  /// Takes indices of a class's dims, the fastest in the first role first, up to a number of
+  /// elements; rows of the dims along which one of the roles' tensors is contiguous before others.
+  NestSide fill(DimClass dimClass, std::initializer_list<Role> roles, int64_t most,
+                int64_t step) const {
+    const std::vector<std::size_t> candidates = dims.bySpeed(dimClass, *roles.begin());
     std::map<std::size_t, int64_t> counts;
     int64_t product = 1;
     auto grow = [&](std::size_t dim, int64_t wanted) {
@@ -88,15 +116,14 @@ private:
       count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
       product *= count;
     };
-    for (const Role role : contiguous)
-      for (std::size_t dim : candidates)
-        if (dims.isUnit(role, dim))
-          grow(dim, kContiguous);
-    for (std::size_t dim : candidates)
+    for (const int64_t row : {kShortestRow, kShortRow, kLongRow})
+      for (const std::size_t dim : contiguousDims(dimClass, roles))
+        grow(dim, row);
+    for (const std::size_t dim : candidates)
       grow(dim, dims.extent(dim));
 
     NestSide side;
-    for (std::size_t dim : candidates)
+    for (const std::size_t dim : candidates)
       if (const int64_t count = counts[dim]; count > 1 || dims.extent(dim) == 1)
         side.dims.push_back({dim, balanced(dims.extent(dim), count, step)});
     return side;
@@ -112,28 +139,28 @@ private:
     return rounded <= most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
   }
 
-  int64_t blocksOf(const NestSide &side) const {
+  int64_t blocksOf(const NestSide &side, DimClass dimClass) const {
     int64_t product = 1;
     for (const SideDim &part : side.dims)
       product *= ceilDiv(dims.extent(part.dim), part.count);
-    for (std::size_t dim : outside(side))
+    for (const std::size_t dim : outside(side, dimClass))
       product *= dims.extent(dim);
     return product;
   }
 
-  /// The dims of the side's class that are not in it.
-  std::vector<std::size_t> outside(const NestSide &side) const {
-    const DimClass dimClass = &side == &nest.m   ? DimClass::M
-                              : &side == &nest.n ? DimClass::N
-                                                 : DimClass::K;
+  /// The dims of a class that are not in its side.
+  std::vector<std::size_t> outside(const NestSide &side, DimClass dimClass) const {
     std::vector<std::size_t> result;
-    for (std::size_t dim : dims.bySpeed(dimClass, Role::C))
+    for (const std::size_t dim : dims.bySpeed(dimClass, Role::C))
       if (!llvm::any_of(side.dims, [&](const SideDim &part) { return part.dim == dim; }))
         result.push_back(dim);
     return result;
   }
 
-  int64_t tasks() const { return dims.extentOf(DimClass::C) * blocksOf(nest.m) * blocksOf(nest.n); }
+  int64_t tasks() const {
+    return dims.extentOf(DimClass::C) * blocksOf(nest.m, DimClass::M) *
+           blocksOf(nest.n, DimClass::N);
+  }
 
   int64_t resultSize() const {
     return dims.extentOf(DimClass::C) * dims.extentOf(DimClass::M) * dims.extentOf(DimClass::N);
@@ -177,27 +204,33 @@ private:
     nest.right = access(nInPlace, m, k * n);
   }
 
-  /// The sums outermost, so that consecutive tasks of a thread share what they have packed.
   void addLoops() {
     std::vector<NestLoop> tasks;
     const std::vector<std::size_t> batch = dims.bySpeed(DimClass::C, Role::C);
-    for (std::size_t dim : llvm::reverse(batch))
+    for (const std::size_t dim : llvm::reverse(batch))
       tasks.push_back({dim, 1});
-    addSide(nest.n, nest.rightRole(), tasks);
-    addSide(nest.m, nest.leftRole(), tasks);
-    addSide(nest.k, nest.leftRole(), nest.loops);
-    nest.firstTeamLoop = nest.sumsInParallel ? 0 : nest.loops.size();
-    nest.teamLoops = nest.sumsInParallel ? nest.loops.size() : tasks.size();
-    nest.loops.insert(nest.loops.end(), tasks.begin(), tasks.end());
+    addSide(nest.n, DimClass::N, nest.rightRole(), tasks);
+    addSide(nest.m, DimClass::M, nest.leftRole(), tasks);
+    std::vector<NestLoop> sums;
+    addSide(nest.k, DimClass::K, nest.leftRole(), sums);
+
+    const bool areLong = nest.m.size() >= kLongSide && nest.n.size() >= kLongSide;
+    const bool sumsInside = areLong && !nest.sumsInParallel;
+    nest.firstTeamLoop = nest.sumsInParallel || sumsInside ? 0 : sums.size();
+    nest.teamLoops = nest.sumsInParallel ? sums.size() : tasks.size();
+    nest.loops = sumsInside ? tasks : sums;
+    const std::vector<NestLoop> &inner = sumsInside ? sums : tasks;
+    nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
   }
 
   /// The loops over the blocks of a side, the slowest dim of the role's tensor outermost.
-  void addSide(const NestSide &side, Role role, std::vector<NestLoop> &loops) const {
+  void addSide(const NestSide &side, DimClass dimClass, Role role,
+               std::vector<NestLoop> &loops) const {
     std::vector<NestLoop> found;
     for (const SideDim &part : side.dims)
       if (part.count < dims.extent(part.dim))
         found.push_back({part.dim, part.count});
-    for (std::size_t dim : outside(side))
+    for (const std::size_t dim : outside(side, dimClass))
       found.push_back({dim, 1});
     llvm::sort(found, [&](const NestLoop &a, const NestLoop &b) {
       return dims.speed(role, a.dim) < dims.speed(role, b.dim);
