@@ -9,6 +9,7 @@
 #include "SimdVector.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace einsumc {
 
@@ -127,15 +128,28 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     : sideM(m), sideN(n), sideK(k), strides(strides) {
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
-  isDirect =
-      sideM.strideInC() == 1 && sideM.hasLongRuns(kLeastRunM) && sideN.hasLongRuns(kLeastRunN);
+  result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
   const int64_t rows =
       kTileBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0) / kStepM<T> * kStepM<T>;
-  sideM.cut(std::clamp(rows, kStepM<T>, kTileM), simd::kLanes<T>, isDirect);
-  sideN.cut(kTileN, kStepN, isDirect);
+  sideM.cut(std::clamp(rows, kStepM<T>, kTileM), simd::kLanes<T>, result != Result::Buffered);
+  sideN.cut(kTileN, kStepN, result != Result::Buffered);
   fetchKernels();
+}
+
+template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
+  if (sideM.strideInC() != 1 || !sideM.hasLongRuns(kLeastRunM) || !sideN.hasLongRuns(kLeastRunN))
+    return Result::Buffered;
+  // Stores past the caches must be of whole, aligned vectors.
+  const auto isAligned = [](const Side &side, bool isFirstUnit) {
+    return std::all_of(side.dims.begin() + (isFirstUnit ? 1 : 0), side.dims.end(),
+                       [](const BlockDim &dim) { return dim.toC % simd::kLanes<T> == 0; });
+  };
+  return strides.pastCaches && !sideM.dims.empty() && isAligned(sideM, true) &&
+                 isAligned(sideN, false)
+             ? Result::PastCaches
+             : Result::Direct;
 }
 
 template <class T> void BlockKernel<T>::fetchKernels() {
@@ -145,7 +159,7 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bK = strides.bK;
   shape.bN = strides.bN;
   shape.cM = 1;
-  shape.cN = isDirect ? sideN.strideInC() : kTileM;
+  shape.cN = result == Result::Direct ? sideN.strideInC() : kTileM;
   for (const int64_t m : sideM.sizes)
     for (const int64_t n : sideN.sizes)
       for (const int64_t k : sideK.sizes)
@@ -154,8 +168,9 @@ template <class T> void BlockKernel<T>::fetchKernels() {
           shape.n = n;
           shape.k = k;
           shape.accumulate = accumulate;
-          // What goes through the buffer is added to C after the kernel.
-          kernels.push_back(isDirect || !accumulate ? TileKernel<T>(shape) : TileKernel<T>());
+          // What goes through a buffer is added to C after the kernel.
+          kernels.push_back(result == Result::Direct || !accumulate ? TileKernel<T>(shape)
+                                                                    : TileKernel<T>());
         }
 }
 
@@ -180,14 +195,43 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_l
       const Tile &tileM = tilesM[i];
       const T *const tileA = a + tileM.at * strides.aM;
       const T *const tileB = b + tileN.at * strides.bN;
-      if (!isDirect) {
+      T *const tileC = c + tileM.toC + tileN.toC;
+      switch (result) {
+      case Result::Direct:
+        if (i + 1 < tilesM.size())
+          prefetch(c + tilesM[i + 1].toC + tileN.toC, tilesM[i + 1], tileN);
+        kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
+        break;
+      case Result::Buffered:
         multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
-        continue;
+        break;
+      case Result::PastCaches:
+        multiplyPastCaches(tileA, tileB, tileC, tileM, tileN, tileK);
+        break;
       }
-      if (i + 1 < tilesM.size())
-        prefetch(c + tilesM[i + 1].toC + tileN.toC, tilesM[i + 1], tileN);
-      kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, c + tileM.toC + tileN.toC);
     }
+  if (result == Result::PastCaches)
+    simd::endStoresPastCaches();
+}
+
+/// \pre C is not accumulated into
+template <class T>
+void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
+                                        const Tile &k) const noexcept {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  alignas(64) T buffer[kTileM * kTileN];
+  kernel(m, n, k, false)(a, b, buffer);
+  const int64_t rows = sideM.sizes[m.size];
+  const int64_t columns = sideN.sizes[n.size];
+  const bool isAligned = reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes == 0;
+  const int64_t whole = isAligned ? rows / kLanes * kLanes : 0;
+  for (int64_t column = 0; column < columns; ++column) {
+    const T *const from = buffer + column * kTileM;
+    T *const to = c + column * sideN.strideInC();
+    for (int64_t row = 0; row < whole; row += kLanes)
+      simd::storePastCaches(to + row, simd::load(from + row));
+    std::copy(from + whole, from + rows, to + whole);
+  }
 }
 
 /// Fetches a tile of C while the one before it is computed: kernels wait for their first loads.

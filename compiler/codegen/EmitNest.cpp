@@ -126,13 +126,13 @@ private:
     };
     const bool packL = nest.left == BlockAccess::Packed;
     const bool packR = nest.right == BlockAccess::Packed;
-    const std::vector<std::string> strides = {
-        ".aM = 1",
-        ".aK = " +
-            (packL ? std::to_string(packedStride(nest.m)) : strideAlong(nest.leftRole(), nest.k)),
-        ".bK = 1",
-        ".bN = " +
-            (packR ? std::to_string(packedStride(nest.k)) : strideAlong(nest.rightRole(), nest.n))};
+    const std::string aK =
+        packL ? std::to_string(packedStride(nest.m)) : strideAlong(nest.leftRole(), nest.k);
+    const std::string bN =
+        packR ? std::to_string(packedStride(nest.k)) : strideAlong(nest.rightRole(), nest.n);
+    std::vector<std::string> strides = {".aM = 1", ".aK = " + aK, ".bK = 1", ".bN = " + bN};
+    if (nest.resultPastCaches)
+      strides.emplace_back(".pastCaches = true");
     emitKernelComment("Blocks");
     members << "const ec::BlockKernel<" << type << "> " << kernel << "{" << dims(nest.m) << ", "
             << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(strides, ", ") << "}};\n";

@@ -21,9 +21,11 @@ namespace einsumc {
 
 namespace {
 
-/// Bytes of a block of L, which stays in the second-level cache, and of R, which is streamed from
-/// the third.
-constexpr int64_t kLeftBytes = 192 << 10, kRightBytes = 768 << 10;
+/// Bytes of a block of L, which stays in the second-level cache (unless the kernels go through it
+/// only once or twice), and of R, which is streamed from the third.
+constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 512 << 10, kRightBytes = 768 << 10;
+/// Elements of the result along n with which L is streamed.
+constexpr int64_t kFewColumns = 96;
 /// Elements of a block along k: as much of L as a tile has along m then fits the first-level cache.
 constexpr int64_t kMostK = 128;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
@@ -45,6 +47,8 @@ constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
 /// through all sums; with smaller ones the threads should keep what they have packed.
 constexpr int64_t kLongSide = 384;
+/// A result of so many bytes has left the caches before it is used.
+constexpr int64_t kCacheBytes = 16 << 20;
 /// The largest result, in elements, of which each thread may have a copy.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 
@@ -62,13 +66,15 @@ public:
     if (!nest.serial && !nest.sumsInParallel)
       shrinkForTeam();
     chooseAccess();
+    nest.resultPastCaches = sums == 1 && resultSize() * elementBytes >= kCacheBytes;
     addLoops();
   }
 
 private:
   void chooseBlocks() {
     // A block of L that is transposed on its way must have room for rows of both sides.
-    const int64_t leftElements = kLeftBytes / elementBytes;
+    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
+    const int64_t leftElements = (isStreamed ? kStreamedLeftBytes : kLeftBytes) / elementBytes;
     const int64_t rows = rowsOf(DimClass::M, {Role::C, nest.leftRole()});
     nest.k = fill(DimClass::K, {nest.rightRole(), nest.leftRole()},
                   std::min(kMostK, leftElements / rows), kStepK);

@@ -77,6 +77,8 @@ struct LocalNest {
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;
+  /// The result is written once and too large for the caches.
+  bool resultPastCaches = false;
   /// Too little work for a team of threads.
   bool serial = false;
 

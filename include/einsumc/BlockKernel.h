@@ -28,6 +28,9 @@ struct BlockDim {
 struct BlockStrides {
   int64_t aM = 1, aK = 0;
   int64_t bK = 1, bN = 0;
+  /// C is written once, without accumulating, and is too large to be found in a cache later: it is
+  /// written past them where it is contiguous.
+  bool pastCaches = false;
 };
 
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for blocks of A and
@@ -91,10 +94,16 @@ private:
   void multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                              const Tile &k, bool accumulate) const noexcept;
 
+  void multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
+                          const Tile &k) const noexcept;
+  /// How tiles get into C.
+  enum class Result : uint8_t { Direct, Buffered, PastCaches };
+  Result chooseResult() const;
+
   Side sideM, sideN;
   Side sideK; ///< one tile a block
   BlockStrides strides;
-  bool isDirect = true;
+  Result result = Result::Direct;
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };
 

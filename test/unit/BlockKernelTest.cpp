@@ -27,8 +27,9 @@ public:
   using Sizes = std::array<int64_t, kIndices>;
 
   /// \param order the positions of C from the fastest to the slowest: a permutation of M0 to N1
-  BlockedProduct(const Sizes &extents, const Sizes &counts, const std::array<int, 4> &order)
-      : extents(extents), counts(counts) {
+  BlockedProduct(const Sizes &extents, const Sizes &counts, const std::array<int, 4> &order,
+                 bool pastCaches = false)
+      : extents(extents), counts(counts), pastCaches(pastCaches) {
     for (int index = 0; index < kIndices; ++index)
       this->counts[index] = std::min(counts[index], extents[index]);
     int64_t step = 1;
@@ -41,8 +42,9 @@ public:
 
   void run() {
     const int64_t strideA = product(M0) + 3, strideB = product(K0) + 5;
-    const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)},
-                                {.aM = 1, .aK = strideA, .bK = 1, .bN = strideB});
+    const BlockKernel<T> kernel(
+        {dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)},
+        {.aM = 1, .aK = strideA, .bK = 1, .bN = strideB, .pastCaches = pastCaches});
     forEach(counts, extents, [&](const Sizes &at) {
       Sizes size;
       for (int index = 0; index < kIndices; ++index)
@@ -112,6 +114,7 @@ private:
   }
 
   Sizes extents, counts;
+  bool pastCaches;
   std::array<int64_t, kIndices> toC = {};
   std::vector<T> c;
 };
@@ -136,6 +139,17 @@ TYPED_TEST(BlockKernelTest, ResultNotContiguousAlongM) {
   BlockedProduct<TypeParam> product({20, 4, 9, 7, 5, 2}, {20, 4, 9, 7, 5, 2}, {2, 0, 3, 1});
   product.run();
   product.check();
+}
+
+/// C is aligned in some blocks, in others not; the distances are multiples of vectors in some.
+TYPED_TEST(BlockKernelTest, ResultPastCaches) {
+  for (const int64_t first : {63, 47, 40, 31, 20, 7})
+    for (const int64_t count : {63, 32, 24, 9}) {
+      BlockedProduct<TypeParam> product({first, 2, 31, 3, 9, 2}, {count, 1, 13, 3, 9, 2},
+                                        {0, 1, 2, 3}, true);
+      product.run();
+      product.check();
+    }
 }
 
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
