@@ -77,8 +77,8 @@ private:
   }
 
   void emitKernelComment(const char *what) {
-    members << "/// " << what << " of c x m x n x k, m from " << scope.buffer(nest.leftRole()).name
-            << ", n from " << scope.buffer(nest.rightRole()).name << ".\n";
+    members << "/// " << what << ", m from " << scope.buffer(nest.leftRole()).name << ", n from "
+            << scope.buffer(nest.rightRole()).name << ".\n";
   }
 
   /// The stride of a role's tensor along a side of at most one dim.
@@ -105,7 +105,7 @@ private:
     addField(fields, "cC", strideAlong(Role::C, nest.c));
     addField(fields, "cM", strideAlong(Role::C, nest.m));
     addField(fields, "cN", strideAlong(Role::C, nest.n));
-    emitKernelComment("Tiles");
+    emitKernelComment("Tiles of c x m x n x k");
     members << "const ec::TileKernelSet<" << type << "> " << kernel << "{" << range(nest.c) << ", "
             << range(nest.m) << ", " << range(nest.n) << ", " << range(nest.k) << ", {"
             << join(fields, ", ") << "}};\n";
@@ -133,7 +133,7 @@ private:
     std::vector<std::string> strides = {".aM = 1", ".aK = " + aK, ".bK = 1", ".bN = " + bN};
     if (nest.resultPastCaches)
       strides.emplace_back(".pastCaches = true");
-    emitKernelComment("Blocks");
+    emitKernelComment("Blocks of m x n x k");
     members << "const ec::BlockKernel<" << type << "> " << kernel << "{" << dims(nest.m) << ", "
             << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(strides, ", ") << "}};\n";
   }

@@ -97,28 +97,28 @@ void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &
   const std::string type = cppType(tree.elementType());
   const std::string name = computeName(tree, node.node);
 
-  std::set<std::string> members;
+  std::set<std::string> tensors;
   for (const Role role : rolesOf(tree, node.node))
-    members.insert(tensorName(scope.buffer(role)));
+    tensors.insert(tensorName(scope.buffer(role)));
   out << "/// " << equationText(tree, node.node) << "\n"
       << "/// " << algorithmName(tree, node.node, on) << ": "
       << nodeScheduleText(tree, node.node, on) << "\n"
       << "/// " << placementsText(tree, on, node) << "\n"
       << "struct " << name << " {\n"
       << "const ec::Session &session;\n";
-  for (const std::string &member : members)
-    out << "const ec::Tensor<" << type << "> &" << member << ";\n";
+  for (const std::string &tensor : tensors)
+    out << "const ec::Tensor<" << type << "> &" << tensor << ";\n";
   out << "const ec::Box work = " << workName(tree, node.node)
       << ".box(session.rank()); // this rank's share\n\n";
-  scope.emitMembers(out);
-
-  std::string body;
-  llvm::raw_string_ostream bodyOut(body);
+  std::string members, body;
+  llvm::raw_string_ostream membersOut(members), bodyOut(body);
   if (node.nest)
-    emitNest(tree, *node.nest, scope, out, bodyOut);
+    emitNest(tree, *node.nest, scope, membersOut, bodyOut);
   else
     emitUnary(tree, scope, bodyOut);
-  emitConstructor(name, type, members, out);
+  scope.emitMembers(out);
+  out << members;
+  emitConstructor(name, type, tensors, out);
   out << "\nvoid run() const {\n";
   if (on.grid.size() < schedule.ranks)
     out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";

@@ -19,7 +19,11 @@ NodeScope::NodeScope(const Tree &tree, const Schedule &schedule, const LoweredPr
     : tree(tree), program(program), node(node), workDims(tree.iterationDims(node.node)),
       workLayoutValue(
           workLayout(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)])),
-      fused(node.nest ? node.nest->dims : node.dims) {}
+      fused(node.nest ? node.nest->dims : node.dims) {
+  declareExtents();
+  for (const Role role : rolesOf(tree, node.node))
+    declareStrides(role);
+}
 
 std::size_t NodeScope::workIndex(DimId dim) const {
   return static_cast<std::size_t>(llvm::find(workDims, dim) - workDims.begin());
@@ -55,9 +59,17 @@ std::optional<int64_t> NodeScope::constantExtent(std::size_t dim) const {
   return product;
 }
 
-std::string NodeScope::stride(Role role, std::size_t dim) const {
-  const auto found = strideNames.find({role, dim});
-  return found == strideNames.end() ? "0" : found->second;
+const std::string &NodeScope::extent(std::size_t dim) {
+  extents[dim].isUsed = true;
+  return extents[dim].name;
+}
+
+std::string NodeScope::stride(Role role, std::size_t dim) {
+  const auto found = strides.find({role, dim});
+  if (found == strides.end())
+    return "0";
+  found->second.isUsed = true;
+  return found->second.name;
 }
 
 std::string NodeScope::origin(Role role) const {
@@ -74,49 +86,58 @@ std::string NodeScope::origin(Role role) const {
   return tensorName(tensor) + (aligned ? ".data()" : ".at({" + join(index, ", ") + "})");
 }
 
-void NodeScope::emitMembers(llvm::raw_ostream &out) {
-  const std::vector<std::optional<int64_t>> extents = constantExtents(workLayoutValue);
+void NodeScope::declareExtents() {
+  const std::vector<std::optional<int64_t>> ofWork = constantExtents(workLayoutValue);
   for (std::size_t d = 0; d < fused.size(); ++d) {
-    extentNames.push_back(fresh("n_", d));
+    const std::string name = fresh("n_", d);
     if (const std::optional<int64_t> extent = constantExtent(d)) {
-      out << "static constexpr int64_t " << extentNames[d] << " = " << *extent << ";\n";
+      extents.push_back(
+          {name, "static constexpr int64_t " + name + " = " + std::to_string(*extent) + ";\n"});
       continue;
     }
     std::vector<std::string> factors;
     for (DimId dim : fused[d].dims) {
-      const std::optional<int64_t> extent = extents[workIndex(dim)];
+      const std::optional<int64_t> extent = ofWork[workIndex(dim)];
       factors.push_back(extent ? std::to_string(*extent)
                                : "work[" + std::to_string(workIndex(dim)) + "].size()");
     }
-    out << "const int64_t " << extentNames[d] << " = " << join(factors, " * ") << ";\n";
+    extents.push_back({name, "const int64_t " + name + " = " + join(factors, " * ") + ";\n"});
   }
-  for (const Role role : rolesOf(tree, node.node)) {
-    const TensorBuffer &tensor = buffer(role);
-    const Layout stored = layoutOf(tree, tensor.tensor, tensor.placement);
-    const std::vector<std::optional<int64_t>> strides = constantStrides(stored);
-    const std::vector<DimId> &dims = dimsOf(tree, node.node, role);
-    for (std::size_t d = 0; d < fused.size(); ++d) {
-      // A dim that a tensor repeats walks along its diagonal: the strides add up.
-      std::vector<std::string> terms;
-      int64_t sum = 0;
-      bool constant = true;
-      for (std::size_t p = 0; p < dims.size(); ++p) {
-        if (dims[p] != fused[d].dims.back())
-          continue;
-        terms.push_back(tensorName(tensor) + ".stride(" + std::to_string(p) + ")");
-        constant = constant && strides[p];
-        sum += strides[p].value_or(0);
-      }
-      if (terms.empty())
+}
+
+void NodeScope::declareStrides(Role role) {
+  const TensorBuffer &tensor = buffer(role);
+  const std::vector<std::optional<int64_t>> ofTensor =
+      constantStrides(layoutOf(tree, tensor.tensor, tensor.placement));
+  const std::vector<DimId> &dims = dimsOf(tree, node.node, role);
+  for (std::size_t d = 0; d < fused.size(); ++d) {
+    // A dim that a tensor repeats walks along its diagonal: the strides add up.
+    std::vector<std::string> terms;
+    int64_t sum = 0;
+    bool constant = true;
+    for (std::size_t p = 0; p < dims.size(); ++p) {
+      if (dims[p] != fused[d].dims.back())
         continue;
-      const std::string name = fresh("step_" + tensor.name + "_", d);
-      strideNames[{role, d}] = name;
-      if (constant)
-        out << "static constexpr int64_t " << name << " = " << sum << ";\n";
-      else
-        out << "const int64_t " << name << " = " << join(terms, " + ") << ";\n";
+      terms.push_back(tensorName(tensor) + ".stride(" + std::to_string(p) + ")");
+      constant = constant && ofTensor[p];
+      sum += ofTensor[p].value_or(0);
     }
+    if (terms.empty())
+      continue;
+    const std::string name = fresh("step_" + tensor.name + "_", d);
+    strides[{role, d}] = {
+        name, constant ? "static constexpr int64_t " + name + " = " + std::to_string(sum) + ";\n"
+                       : "const int64_t " + name + " = " + join(terms, " + ") + ";\n"};
   }
+}
+
+void NodeScope::emitMembers(llvm::raw_ostream &out) const {
+  for (const Constant &extent : extents)
+    if (extent.isUsed)
+      out << extent.declaration;
+  for (const auto &[key, stride] : strides)
+    if (stride.isUsed)
+      out << stride.declaration;
 }
 
 } // namespace einsumc

@@ -26,15 +26,15 @@ public:
   NodeScope(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
             const LoweredNode &node);
 
-  /// Emits the declarations as members of the node's struct.
-  void emitMembers(llvm::raw_ostream &out);
+  /// Emits the declarations of what has been used so far as members of the node's struct.
+  void emitMembers(llvm::raw_ostream &out) const;
 
   /// The dims of the nest, or the loops of a unary node.
   const std::vector<FusedDim> &dims() const { return fused; }
   /// The variable with the local extent of a fused dim.
-  const std::string &extent(std::size_t dim) const { return extentNames[dim]; }
+  const std::string &extent(std::size_t dim);
   /// The step of a role's tensor along a fused dim: a variable, a literal, or `0` if it lacks it.
-  std::string stride(Role role, std::size_t dim) const;
+  std::string stride(Role role, std::size_t dim);
   /// The address of a role's first element that the node works on.
   std::string origin(Role role) const;
   /// A name like `i_b` for a fused dim, unique in the node.
@@ -49,6 +49,12 @@ public:
   const Layout &work() const { return workLayoutValue; }
 
 private:
+  struct Constant {
+    std::string name, declaration;
+    bool isUsed = false;
+  };
+  void declareExtents();
+  void declareStrides(Role role);
   std::size_t workIndex(DimId dim) const;
   std::string fusedName(std::size_t dim) const;
 
@@ -58,8 +64,8 @@ private:
   std::vector<DimId> workDims;
   Layout workLayoutValue;
   std::vector<FusedDim> fused;
-  std::vector<std::string> extentNames;
-  std::map<std::pair<Role, std::size_t>, std::string> strideNames;
+  std::vector<Constant> extents; ///< by dim
+  std::map<std::pair<Role, std::size_t>, Constant> strides;
   std::set<std::string> names;
 };
 
