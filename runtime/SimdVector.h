@@ -61,6 +61,11 @@ template <class T, class V> inline void store(T *target, V value) {
 /// Stores a vector without a copy in the caches where the machine can; endStoresPastCaches must
 /// follow before other threads may see it. \pre target is aligned to the vector's size
 template <class T, class V> inline void storePastCaches(T *target, V value) {
+#ifdef __AVX512F__
+  if constexpr (sizeof(V) == sizeof(__m512i))
+    return _mm512_stream_si512(reinterpret_cast<__m512i *>(target),
+                               reinterpret_cast<__m512i>(value));
+#endif
 #ifdef __AVX__
   if constexpr (sizeof(V) == sizeof(__m256i))
     return _mm256_stream_si256(reinterpret_cast<__m256i *>(target),
