@@ -14,10 +14,11 @@ namespace einsumc {
 
 Session::Session(MPI_Comm parent, int threads)
     : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)) {
-  omp_set_num_threads(threadCount);
+  omp_set_num_threads(threadCount); // Input is generated before the first run.
 }
 
 void Session::startRun(std::size_t nodes) {
+  omp_set_num_threads(threadCount); // Of this thread, which others may have set, or not at all.
   records.assign(nodes, NodeRecord{});
   current = 0;
 }

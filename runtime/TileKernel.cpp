@@ -90,9 +90,9 @@ TileKernelSet<T>::TileKernelSet(TileRange c, TileRange m, TileRange n, TileRange
                                 const TileShape &strides)
     : tileC(std::min(c.tile, c.extent)), tileM(std::min(m.tile, m.extent)),
       tileN(std::min(n.tile, n.extent)), tileK(std::min(k.tile, k.extent)), kernels(32) {
-  // The size that a bit of select's index stands for, in elements; 0 for a remainder that is none.
+  // The size that a bit of select's index stands for; 0 for a remainder that is none.
   const auto sizeOf = [](const TileRange &range, int64_t tile, bool isRemainder) {
-    return (isRemainder ? (tile > 0 ? range.extent % tile : 0) : tile) * range.fused;
+    return isRemainder ? (tile > 0 ? range.extent % tile : 0) : tile;
   };
   for (std::size_t index = 0; index < kernels.size(); ++index) {
     const auto bit = [&](int position) { return (index >> position & 1) != 0; };

@@ -49,7 +49,7 @@ constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
 constexpr int64_t kLongSide = 384;
 /// A result of so many bytes has left the caches before it is used.
 constexpr int64_t kCacheBytes = 16 << 20;
-/// The largest result, in elements, of which each thread may have a copy.
+/// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 
 class BlockNest {
@@ -62,11 +62,11 @@ public:
     chooseBlocks();
     const int64_t sums = blocksOf(nest.k, DimClass::K);
     nest.sumsInParallel = !nest.serial && tasks() < kEnoughTasks && sums >= 2 * kEnoughTasks &&
-                          resultSize() <= kPrivateResult;
+                          dims.resultSize() <= kPrivateResult;
     if (!nest.serial && !nest.sumsInParallel)
       shrinkForTeam();
     chooseAccess();
-    nest.resultPastCaches = sums == 1 && resultSize() * elementBytes >= kCacheBytes;
+    nest.resultPastCaches = sums == 1 && dims.resultSize() * elementBytes >= kCacheBytes;
     addLoops();
   }
 
@@ -135,7 +135,7 @@ private:
     return side;
   }
 
-  /// The length of nearly equal parts, at most so long, in multiples of `step` where long.
+  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long.
   static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
     const int64_t parts = ceilDiv(extent, most);
     const int64_t part = ceilDiv(extent, parts);
@@ -166,10 +166,6 @@ private:
   int64_t tasks() const {
     return dims.extentOf(DimClass::C) * blocksOf(nest.m, DimClass::M) *
            blocksOf(nest.n, DimClass::N);
-  }
-
-  int64_t resultSize() const {
-    return dims.extentOf(DimClass::C) * dims.extentOf(DimClass::M) * dims.extentOf(DimClass::N);
   }
 
   /// Halves the longer side of a block until there are enough tasks or the sides are short.

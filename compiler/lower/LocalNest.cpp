@@ -38,7 +38,8 @@ void orient(const NestDims &dims, LocalNest &nest) {
 /// operand is (nearly) a vector, the elements of a batch lie next to each other, or a batch has
 /// products so small that a call for each would cost more.
 bool isStreaming(const NestDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8, kTinyProduct = 1024;
+  constexpr int64_t kNarrow = 4, kBatch = 8;
+  constexpr double kTinyProduct = 1024;
   const int64_t m = dims.extentOf(DimClass::M);
   const int64_t n = dims.extentOf(DimClass::N);
   if (m < kNarrow || n < kNarrow)
@@ -46,7 +47,10 @@ bool isStreaming(const NestDims &dims) {
   const std::vector<std::size_t> batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
-  return dims.isUnit(Role::C, batch.front()) || m * n * dims.extentOf(DimClass::K) <= kTinyProduct;
+  return dims.isUnit(Role::C, batch.front()) ||
+         static_cast<double>(m) * static_cast<double>(n) *
+                 static_cast<double>(dims.extentOf(DimClass::K)) <=
+             kTinyProduct;
 }
 
 } // namespace
@@ -86,6 +90,10 @@ int64_t NestDims::extentOf(DimClass dimClass) const {
     if (dim.dimClass == dimClass)
       product *= dim.extent;
   return product;
+}
+
+int64_t NestDims::resultSize() const {
+  return extentOf(DimClass::C) * extentOf(DimClass::M) * extentOf(DimClass::N);
 }
 
 LocalNest chooseNest(const Tree &tree, NodeId node, const NodeSchedule &schedule,

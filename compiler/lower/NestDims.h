@@ -27,6 +27,8 @@ public:
   std::vector<std::size_t> bySpeed(DimClass dimClass, Role role) const;
   /// The product of the extents of a class.
   int64_t extentOf(DimClass dimClass) const;
+  /// Elements of the local result.
+  int64_t resultSize() const;
   int64_t extent(std::size_t dim) const { return nest.dims[dim].extent; }
 
 private:

@@ -22,7 +22,8 @@ constexpr int64_t kStream = 2048;
 constexpr int64_t kCrossed = 64;
 /// With fewer iterations a nest cannot keep a team busy.
 constexpr int64_t kFewTasks = 8;
-/// The largest result, in elements, of which each thread may have a copy.
+/// The largest result, in elements, of which each thread may have a copy: adding the copies up must
+/// cost little beside the sums, which are short in a node that streams.
 constexpr int64_t kPrivateResult = int64_t{1} << 16;
 
 class StreamNest {
@@ -40,12 +41,12 @@ public:
     std::stable_partition(outer.begin(), outer.end(),
                           [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
     nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
-                          iterations(sums) >= kFewTasks && resultSize() <= kPrivateResult;
-    if (nest.sumsInParallel)
-      std::swap(outer, sums);
-    nest.teamLoops = outer.size();
-    nest.loops = std::move(outer);
-    nest.loops.insert(nest.loops.end(), sums.begin(), sums.end());
+                          iterations(sums) >= kFewTasks && dims.resultSize() <= kPrivateResult;
+    const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
+    const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
+    nest.teamLoops = team.size();
+    nest.loops = team;
+    nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
   }
 
 private:
@@ -105,10 +106,6 @@ private:
       if (nest.dims[d].dimClass != DimClass::K)
         product *= ceilDiv(dims.extent(d), stepOf(d));
     return product;
-  }
-
-  int64_t resultSize() const {
-    return dims.extentOf(DimClass::C) * dims.extentOf(DimClass::M) * dims.extentOf(DimClass::N);
   }
 
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {

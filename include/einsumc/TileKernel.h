@@ -52,11 +52,10 @@ private:
 };
 
 /// The sizes of tiles that occur along one role of a loop nest: `tile` indices at a time out of
-/// `extent`, each standing for `fused` elements that a tile always takes whole.
+/// `extent`.
 struct TileRange {
   int64_t tile = 1;
   int64_t extent = 1;
-  int64_t fused = 1;
 };
 
 /// The kernels of one loop nest: up to two sizes a role (whole tiles and the remainder), each

@@ -5,6 +5,8 @@
 
 #include <einsumc/einsumc.h>
 
+#include <omp.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -63,8 +65,11 @@ int main(int argc, char **argv) {
   int64_t checked = 0;
   if (part != MPI_COMM_NULL) {
     einsum_product::Evaluator evaluator(part, 1);
+    einsum_product::Evaluator ofMoreThreads(part, 3);
     for (const int run : {0, 1})
       checked += evaluate(evaluator, run);
+    require(omp_get_max_threads() == 1, "evaluated with the threads of another evaluator");
+    evaluate(ofMoreThreads, 2);
     MPI_Comm_free(&part);
   }
   int64_t all = 0;
