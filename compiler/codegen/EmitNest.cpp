@@ -187,7 +187,8 @@ private:
     emitScratchPointers();
     emitLoopHeads(0, nest.firstTeamLoop);
     if (team && nest.firstTeamLoop > 0)
-      body << "// A thread has the same tasks in every step of the sums, so none waits for others.\n";
+      body << "// A thread has the same tasks in every step of the sums, so none waits for "
+              "others.\n";
     if (team)
       emitShare(isRegion ? "for" : "parallel for", nest.firstTeamLoop > 0 ? " nowait" : "");
     emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
