@@ -8,9 +8,9 @@
 #include "../../runtime/NpyHeader.h"
 
 #include "RandomLayout.h"
+#include "TemporaryDirectory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace einsumc;
+using namespace einsumc::test;
 using test::RandomLayouts;
 
 /// How the elements of a file are stored.
@@ -88,17 +89,7 @@ std::string contentsOf(const std::string &file) {
 
 class Npy : public testing::Test {
 public:
-  Npy() : comm(MPI_COMM_WORLD) {
-    std::string name = "/tmp/einsumc_npy_test_XXXXXX";
-    if (comm.rank() == 0 && mkdtemp(name.data()) == nullptr)
-      ADD_FAILURE() << "no temporary directory";
-    directory = broadcast(comm, name);
-  }
-  ~Npy() override {
-    barrier(comm);
-    if (comm.rank() == 0)
-      std::filesystem::remove_all(directory);
-  }
+  Npy() : comm(MPI_COMM_WORLD) {}
 
   /// The first position cut over all ranks.
   Layout rows(const std::vector<int64_t> &extents) const {
@@ -145,7 +136,8 @@ public:
 
   Communicator comm;
   MemoryLedger ledger;
-  std::string directory;
+  const TemporaryDirectory temporary{comm};
+  const std::string &directory = temporary.path();
 };
 
 /// By rank 0, by all in one call each, by all in many calls.

@@ -9,10 +9,10 @@
 
 #include "ReferenceProgram.h"
 #include "SmallPrograms.h"
+#include "TemporaryDirectory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -37,16 +37,7 @@ struct Outcome {
 class ProgramMain : public testing::Test {
 public:
   ProgramMain() : comm(MPI_COMM_WORLD) {
-    std::string name = "/tmp/einsumc_program_test_XXXXXX";
-    if (comm.rank() == 0 && mkdtemp(name.data()) == nullptr)
-      ADD_FAILURE() << "no temporary directory";
-    directory = broadcast(comm, name) + "/";
     description = chainProgram(comm.size(), DType::F32, split(0), split(1));
-  }
-  ~ProgramMain() override {
-    barrier(comm);
-    if (comm.rank() == 0)
-      std::filesystem::remove_all(directory);
   }
 
   /// Runs the program as its main function does.
@@ -109,7 +100,8 @@ public:
   }
 
   Communicator comm;
-  std::string directory;
+  const TemporaryDirectory temporary{comm};
+  const std::string directory = temporary.path() + "/";
   ProgramDescription description;
   int constructed = 0;
 };
