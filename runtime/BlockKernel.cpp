@@ -169,8 +169,8 @@ template <class T> void BlockKernel<T>::fetchKernels() {
           shape.k = k;
           shape.accumulate = accumulate;
           // What goes through a buffer is added to C after the kernel.
-          kernels.push_back(result == Result::Direct || !accumulate ? TileKernel<T>(shape)
-                                                                    : TileKernel<T>());
+          const bool occurs = !accumulate || (strides.accumulates && result == Result::Direct);
+          kernels.push_back(occurs ? TileKernel<T>(shape) : TileKernel<T>());
         }
 }
 

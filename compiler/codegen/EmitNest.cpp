@@ -131,6 +131,10 @@ private:
     const std::string bN =
         packR ? std::to_string(packedStride(nest.k)) : strideAlong(nest.rightRole(), nest.n);
     std::vector<std::string> strides = {".aM = 1", ".aK = " + aK, ".bK = 1", ".bN = " + bN};
+    if (llvm::any_of(nest.loops, [&](const NestLoop &loop) {
+          return nest.dims[loop.dim].dimClass == DimClass::K;
+        }))
+      strides.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
       strides.emplace_back(".pastCaches = true");
     emitKernelComment("Blocks of m x n x k");

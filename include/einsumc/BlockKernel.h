@@ -28,6 +28,8 @@ struct BlockDim {
 struct BlockStrides {
   int64_t aM = 1, aK = 0;
   int64_t bK = 1, bN = 0;
+  /// The sums come in several blocks, all but the first of which accumulate.
+  bool accumulates = false;
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;

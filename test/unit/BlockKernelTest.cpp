@@ -42,9 +42,13 @@ public:
 
   void run() {
     const int64_t strideA = product(M0) + 3, strideB = product(K0) + 5;
-    const BlockKernel<T> kernel(
-        {dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)},
-        {.aM = 1, .aK = strideA, .bK = 1, .bN = strideB, .pastCaches = pastCaches});
+    const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)},
+                                {.aM = 1,
+                                 .aK = strideA,
+                                 .bK = 1,
+                                 .bN = strideB,
+                                 .accumulates = !pastCaches,
+                                 .pastCaches = pastCaches});
     forEach(counts, extents, [&](const Sizes &at) {
       Sizes size;
       for (int index = 0; index < kIndices; ++index)
