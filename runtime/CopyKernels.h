@@ -30,8 +30,8 @@ struct Increment {
   template <class V> static V combine(V old, V value) { return old + value; }
 };
 
-/// Computes two loops; which is the inner one is the kernel's choice. The source of the call that
-/// is probably next lies \p ahead elements further on.
+/// Computes two loops; which is the inner one is the kernel's choice. The source of the next call
+/// lies \p ahead elements further on.
 template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead) noexcept;
@@ -174,22 +174,31 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
           body(std::min(x, xLast), std::min(y, yLast));
 }
 
-/// A transpose: \p x is consecutive in the target, \p y in the source.
+/// A transpose: \p x is consecutive in the target, \p y in the source. Past the caches whole lines
+/// are written at a time; else strips of a few rows are read from end to end, whose lines stay in
+/// the first-level cache until they are used up, also where the steps are a power of two.
 /// \pre both extents are at least kPacket
 template <class T, class Op>
 void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
                int64_t ahead) noexcept {
-  const bool areLines = std::min(x.extent, y.extent) >= kCacheLine<T>;
+  const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
   const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;
   forEachSquare(x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0) {
-    // The rows of the next squares, whose steps no prefetcher of a processor follows, into the
-    // second-level cache: in the first one they could all compete for the same places.
-    const bool isLast = x0 + size >= x.extent;
-    const T *const next = source + y0 + (isLast ? ahead : (x0 + size) * x.from);
-    for (int64_t row = 0; row < size; ++row)
-      __builtin_prefetch(next + row * x.from, 0, 2);
-    square(target + x0 + y0 * y.to, y.to, source + x0 * x.from + y0, x.from);
+    const T *const from = source + x0 * x.from + y0;
+    // No prefetcher of a processor follows the steps of the rows: lines go into the second-level
+    // cache, as in the first one they could all compete for the same places.
+    const auto prefetchRows = [&](const T *row) {
+      for (int64_t i = 0; i < size; ++i)
+        __builtin_prefetch(row + i * x.from, 0, 2);
+    };
+    if (areLines)
+      prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
+    else if (y0 % kCacheLine<T> == 0)
+      prefetchRows(from + ahead);
+    else if (y0 + size >= y.extent)
+      prefetchRows(from + ahead + size - 1);
+    square(target + x0 + y0 * y.to, y.to, from, x.from);
   });
   if (Op::isIdempotent)
     return;

@@ -52,27 +52,19 @@ template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
   return chooseKernel<T, Op>(nest.take(0), outer);
 }
 
-/// Transposes with rows so far apart go through all of the nest with a few rows at a time: the
-/// cache lines of many could all compete for the same few places of a cache.
-constexpr int64_t kFarBytes = 4096;
-
 template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
-  Innermost<T> work = takeInnermost<T, Op>(nest);
+  const Innermost<T> work = takeInnermost<T, Op>(nest);
   nest.sortForBoth();
-  const int64_t ahead = nest.loops().empty() ? 0 : nest.loops().front().from;
-  const int64_t rows = work.inner.extent;
-  const bool areFar = work.kernel == transpose<T, Op> &&
-                      work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
-  const int64_t step = areFar ? kCacheLine<T> : std::max<int64_t>(rows, 1);
-  for (int64_t row = 0; row < rows; row += work.inner.extent) {
-    // The last rows go with those before them: few alone would not fill a packet.
-    work.inner.extent = rows - row < 2 * step ? rows - row : step;
-    T *const to0 = target + row * work.inner.to;
-    const T *const from0 = source + row * work.inner.from;
-    forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
-      work.kernel(to0 + to, from0 + from, work.inner, work.outer, ahead);
-    });
-  }
+  // One step behind the loops, so that each call knows where the next one reads.
+  CopyOffset at;
+  bool isFirst = true;
+  forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+    if (!isFirst)
+      work.kernel(target + at.to, source + at.from, work.inner, work.outer, from - at.from);
+    isFirst = false;
+    at = {to, from};
+  });
+  work.kernel(target + at.to, source + at.from, work.inner, work.outer, 0);
   if (Op::isPastCaches)
     simd::endStoresPastCaches();
 }
