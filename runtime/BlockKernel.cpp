@@ -8,7 +8,10 @@
 
 #include "SimdVector.h"
 
+#include "einsumc/StridedCopy.h"
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace einsumc {
@@ -67,7 +70,7 @@ template <class T> int64_t BlockKernel<T>::Side::elements(std::size_t variant) c
 template <class T> int64_t BlockKernel<T>::Side::runLength(std::size_t variant) const {
   int64_t run = 1;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d].toC != strideInC() * run)
+    if (dims[d].inC != strideInC() * run)
       break;
     run *= count(d, variant);
   }
@@ -84,31 +87,48 @@ template <class T> bool BlockKernel<T>::Side::hasLongRuns(int64_t atLeast) const
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
   int64_t offset = 0;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    offset += at % count(d, variant) * dims[d].toC;
+    offset += at % count(d, variant) * dims[d].inC;
     at /= count(d, variant);
   }
   return offset;
 }
 
-template <class T> void BlockKernel<T>::Side::cut(int64_t longest, int64_t multiple, bool inRuns) {
+template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
   for (std::size_t variant = 0; variant < variants.size(); ++variant) {
-    const int64_t all = elements(variant);
-    const int64_t run = runLength(variant);
-    const int64_t within = inRuns ? run : all;
-    const int64_t part = ceilDiv(within, ceilDiv(within, longest));
-    const int64_t length = std::min(ceilDiv(part, multiple) * multiple, longest);
-    for (int64_t at = 0; at < all;) {
-      Tile tile{at, offsetInC(variant, at), 0, {}};
-      const int64_t size = std::min(length, within - at % within);
-      tile.size = indexOfSize(size);
-      for (int64_t row = at; !inRuns && row < at + size;) {
-        const int64_t rows = std::min(run - row % run, at + size - row);
-        tile.runs.push_back({row - at, offsetInC(variant, row), rows});
-        row += rows;
-      }
-      variants[variant].push_back(std::move(tile));
-      at += size;
+    // Indices of the dims that lie whole in a panel, of the one that is cut, and of both.
+    int64_t whole = 1;
+    for (std::size_t d = 0; d + 1 < panels.dims; ++d)
+      whole *= count(d, variant);
+    const int64_t part = panels.dims > 0 ? panels.count : elements(variant);
+    const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
+    int64_t panel = 0;
+    for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)
+      for (int64_t from = 0; from < parted; from += part, ++panel)
+        cutPanel(variant, outer + from * whole, whole * std::min(part, parted - from),
+                 panel * panels.stride, panels);
+  }
+}
+
+/// Cuts the panel with \p rows indices from \p first on, which lies \p start elements in the block.
+template <class T>
+void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t rows, int64_t start,
+                                    const Panels &panels) {
+  const int64_t run = runLength(variant);
+  const int64_t within = panels.inRuns ? std::min(run, rows) : rows;
+  const int64_t part = ceilDiv(within, ceilDiv(within, panels.longest));
+  const int64_t length = std::min(ceilDiv(part, panels.multiple) * panels.multiple, panels.longest);
+  for (int64_t row = 0; row < rows;) {
+    const int64_t size = std::min({length, within - row % within, rows - row});
+    Tile tile{
+        start + row * panels.rowStride, offsetInC(variant, first + row), indexOfSize(size), {}};
+    for (int64_t at = 0; !panels.inRuns && at < size;) {
+      const int64_t index = first + row + at;
+      const int64_t length = std::min(run - index % run, size - at);
+      tile.runs.push_back({at, offsetInC(variant, index), length});
+      at += length;
     }
+    variants[variant].push_back(std::move(tile));
+    row += size;
   }
 }
 
@@ -124,17 +144,27 @@ template <class T> std::size_t BlockKernel<T>::Side::indexOfSize(int64_t size) {
 
 template <class T>
 BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
-                            std::initializer_list<BlockDim> k, const BlockStrides &strides)
-    : sideM(m), sideN(n), sideK(k), strides(strides) {
+                            std::initializer_list<BlockDim> k, const BlockFormat &format)
+    : sideM(m), sideN(n), sideK(k), format(format) {
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
   result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
-  const int64_t rows =
-      kTileBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0) / kStepM<T> * kStepM<T>;
-  sideM.cut(std::clamp(rows, kStepM<T>, kTileM), simd::kLanes<T>, result != Result::Buffered);
-  sideN.cut(kTileN, kStepN, result != Result::Buffered);
+  const bool inRuns = result != Result::Buffered;
+  // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
+  // do not, so a tile of them has to fit the first-level cache.
+  const int64_t rows = kTileBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
+  const int64_t longest = format.panelDims > 0
+                              ? kStepM<T>
+                              : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kTileM);
+  sideM.cut({.dims = format.panelDims,
+             .count = format.panelCount,
+             .stride = format.aPanel,
+             .longest = longest,
+             .multiple = simd::kLanes<T>,
+             .inRuns = inRuns});
+  sideN.cut({.rowStride = format.bN, .longest = kTileN, .multiple = kStepN, .inRuns = inRuns});
   fetchKernels();
 }
 
@@ -144,9 +174,9 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
   // Stores past the caches must be of whole, aligned vectors.
   const auto isAligned = [](const Side &side, bool isFirstUnit) {
     return std::all_of(side.dims.begin() + (isFirstUnit ? 1 : 0), side.dims.end(),
-                       [](const BlockDim &dim) { return dim.toC % simd::kLanes<T> == 0; });
+                       [](const BlockDim &dim) { return dim.inC % simd::kLanes<T> == 0; });
   };
-  return strides.pastCaches && !sideM.dims.empty() && isAligned(sideM, true) &&
+  return format.pastCaches && !sideM.dims.empty() && isAligned(sideM, true) &&
                  isAligned(sideN, false)
              ? Result::PastCaches
              : Result::Direct;
@@ -154,10 +184,10 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
 
 template <class T> void BlockKernel<T>::fetchKernels() {
   TileShape shape;
-  shape.aM = strides.aM;
-  shape.aK = strides.aK;
-  shape.bK = strides.bK;
-  shape.bN = strides.bN;
+  shape.aM = 1;
+  shape.aK = format.aK;
+  shape.bK = 1;
+  shape.bN = format.bN;
   shape.cM = 1;
   shape.cN = result == Result::Direct ? sideN.strideInC() : kTileM;
   for (const int64_t m : sideM.sizes)
@@ -169,7 +199,7 @@ template <class T> void BlockKernel<T>::fetchKernels() {
           shape.k = k;
           shape.accumulate = accumulate;
           // What goes through a buffer is added to C after the kernel.
-          const bool occurs = !accumulate || (strides.accumulates && result == Result::Direct);
+          const bool occurs = !accumulate || (format.accumulates && result == Result::Direct);
           kernels.push_back(occurs ? TileKernel<T>(shape) : TileKernel<T>());
         }
 }
@@ -180,6 +210,70 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
   const std::size_t index = (m.size * sideN.sizes.size() + n.size) * sideK.sizes.size() + k.size;
   return kernels[2 * index + (accumulate ? 1 : 0)];
 }
+
+//===- Packing --------------------------------------------------------------------------------===//
+
+namespace {
+
+/// The loops of a copy, on the stack.
+class Loops {
+public:
+  void add(int64_t extent, int64_t to, int64_t from) {
+    if (extent != 1)
+      items[count++] = {extent, to, from};
+  }
+  operator std::span<const CopyLoop>() const { return {items.data(), count}; }
+
+private:
+  std::array<CopyLoop, 63> items; // No block has more dims of 2 and above.
+  std::size_t count = 0;
+};
+
+} // namespace
+
+template <class T>
+void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int64_t> m,
+                           std::initializer_list<int64_t> k) const noexcept {
+  // Whole panels, then those with the rest of the dim that is cut.
+  const std::size_t cutDim = format.panelDims - 1;
+  const int64_t indices = m.begin()[cutDim];
+  const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
+  const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
+    Loops loops;
+    int64_t to = 1;
+    for (std::size_t d = 0; d < cutDim; to *= m.begin()[d++])
+      loops.add(m.begin()[d], to, sideM.dims[d].inA);
+    loops.add(count, to, sideM.dims[cutDim].inA);
+    loops.add(panels, format.aPanel, format.panelCount * sideM.dims[cutDim].inA);
+    to = format.aPanel * (whole + (rest > 0 ? 1 : 0));
+    for (std::size_t d = cutDim + 1; d < m.size(); to *= m.begin()[d++])
+      loops.add(m.begin()[d], to, sideM.dims[d].inA);
+    to = format.aK;
+    for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
+      loops.add(k.begin()[d], to, sideK.dims[d].inA);
+    copyStrided<T>(target + firstPanel * format.aPanel,
+                   source + firstPanel * format.panelCount * sideM.dims[cutDim].inA, loops);
+  };
+  if (whole > 0)
+    copyPart(format.panelCount, whole, 0);
+  if (rest > 0)
+    copyPart(rest, 1, whole);
+}
+
+template <class T>
+void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int64_t> k,
+                           std::initializer_list<int64_t> n) const noexcept {
+  Loops loops;
+  int64_t to = 1;
+  for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
+    loops.add(k.begin()[d], to, sideK.dims[d].inB);
+  to = format.bN;
+  for (std::size_t d = 0; d < n.size(); to *= n.begin()[d++])
+    loops.add(n.begin()[d], to, sideN.dims[d].inB);
+  copyStrided<T>(target, source, loops);
+}
+
+//===- The product ----------------------------------------------------------------------------===//
 
 template <class T>
 void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
@@ -193,8 +287,8 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_l
   for (const Tile &tileN : tilesN)
     for (std::size_t i = 0; i < tilesM.size(); ++i) {
       const Tile &tileM = tilesM[i];
-      const T *const tileA = a + tileM.at * strides.aM;
-      const T *const tileB = b + tileN.at * strides.bN;
+      const T *const tileA = a + tileM.at;
+      const T *const tileB = b + tileN.at;
       T *const tileC = c + tileM.toC + tileN.toC;
       switch (result) {
       case Result::Direct:

@@ -18,11 +18,34 @@ namespace {
 /// Elements of a cache line of f32, to which parts of scratch are aligned.
 constexpr int64_t kLine = 16;
 
-/// The distance of neighbours along the slow role of a packed block: whole cache lines, but no
-/// multiple of so many that neighbours compete for the same sets of a cache.
-int64_t packedStride(const NestSide &fast) {
-  const int64_t rounded = (fast.size() + kLine - 1) / kLine * kLine;
+/// The distance of columns of a packed block of R: whole cache lines, but no multiple of so many
+/// that neighbours compete for the same sets of a cache.
+int64_t columnStride(const LocalNest &nest) {
+  const int64_t rounded = (nest.k.size() + kLine - 1) / kLine * kLine;
   return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
+}
+
+/// The panels of a packed block of L.
+struct Panels {
+  int64_t rows = 1;   ///< of a panel, rounded to whole vectors
+  int64_t stride = 0; ///< between panels
+  int64_t count = 1;
+};
+
+Panels panelsOf(const LocalNest &nest) {
+  constexpr int64_t kVector = 8;
+  Panels panels;
+  for (std::size_t d = 0; d < nest.m.dims.size(); ++d) {
+    const int64_t indices = nest.m.dims[d].count;
+    const bool isCut = d + 1 == nest.panelDims;
+    panels.rows *= isCut ? nest.panelCount : d < nest.panelDims ? indices : 1;
+    panels.count *= isCut                ? (indices + nest.panelCount - 1) / nest.panelCount
+                    : d < nest.panelDims ? 1
+                                         : indices;
+  }
+  panels.rows = (panels.rows + kVector - 1) / kVector * kVector;
+  panels.stride = panels.rows * nest.k.size();
+  return panels;
 }
 
 /// Scratch of each thread, in elements: offsets of the parts, each on a cache line of its own.
@@ -43,8 +66,8 @@ ScratchPlan planScratch(const LocalNest &nest) {
   for (const FusedDim &dim : nest.dims)
     whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
   plan.ownResult = take(nest.sumsInParallel, whole);
-  plan.left = take(nest.left == BlockAccess::Packed, packedStride(nest.m) * nest.k.size());
-  plan.right = take(nest.right == BlockAccess::Packed, packedStride(nest.k) * nest.n.size());
+  plan.left = take(nest.left == BlockAccess::Packed, panelsOf(nest).count * panelsOf(nest).stride);
+  plan.right = take(nest.right == BlockAccess::Packed, columnStride(nest) * nest.n.size());
   return plan;
 }
 
@@ -111,35 +134,50 @@ private:
             << join(fields, ", ") << "}};\n";
   }
 
-  /// A kernel for blocks, packed (m is the fastest in L, k in R) or in place.
+  /// A kernel for blocks, packed (L in panels, R in columns along k) or in place.
   void emitBlockKernel() {
     kernel = scope.fresh("kernel");
+    const Role left = nest.leftRole();
+    const Role right = nest.rightRole();
     auto dims = [&](const NestSide &side) {
       std::vector<std::string> parts;
       for (const SideDim &part : side.dims) {
         std::vector<std::string> fields = {".count = " + std::to_string(part.count),
                                            ".extent = " + scope.extent(part.dim)};
-        addField(fields, "toC", scope.stride(Role::C, part.dim));
+        addField(fields, "inA", scope.stride(left, part.dim));
+        addField(fields, "inB", scope.stride(right, part.dim));
+        addField(fields, "inC", scope.stride(Role::C, part.dim));
         parts.push_back("{" + join(fields, ", ") + "}");
       }
       return "{" + join(parts, ", ") + "}";
     };
-    const bool packL = nest.left == BlockAccess::Packed;
-    const bool packR = nest.right == BlockAccess::Packed;
-    const std::string aK =
-        packL ? std::to_string(packedStride(nest.m)) : strideAlong(nest.leftRole(), nest.k);
-    const std::string bN =
-        packR ? std::to_string(packedStride(nest.k)) : strideAlong(nest.rightRole(), nest.n);
-    std::vector<std::string> strides = {".aM = 1", ".aK = " + aK, ".bK = 1", ".bN = " + bN};
+    std::vector<std::string> format;
+    if (nest.left == BlockAccess::Packed) {
+      const Panels panels = panelsOf(nest);
+      addField(format, "aK", std::to_string(panels.rows));
+      addField(format, "bN", columnStep());
+      addField(format, "panelDims", std::to_string(nest.panelDims));
+      addField(format, "panelCount", std::to_string(nest.panelCount));
+      addField(format, "aPanel", std::to_string(panels.stride));
+    } else {
+      addField(format, "aK", strideAlong(left, nest.k));
+      addField(format, "bN", columnStep());
+    }
     if (llvm::any_of(nest.loops, [&](const NestLoop &loop) {
           return nest.dims[loop.dim].dimClass == DimClass::K;
         }))
-      strides.emplace_back(".accumulates = true");
+      format.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
-      strides.emplace_back(".pastCaches = true");
+      format.emplace_back(".pastCaches = true");
     emitKernelComment("Blocks of m x n x k");
     members << "const ec::BlockKernel<" << type << "> " << kernel << "{" << dims(nest.m) << ", "
-            << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(strides, ", ") << "}};\n";
+            << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(format, ", ") << "}};\n";
+  }
+
+  /// The distance of columns of R where the kernel reads it.
+  std::string columnStep() const {
+    return nest.right == BlockAccess::Packed ? std::to_string(columnStride(nest))
+                                             : strideAlong(nest.rightRole(), nest.n);
   }
 
   void emitOrigins(bool withResult) {
@@ -289,26 +327,16 @@ private:
     }
     body << ";\n";
     if (role == nest.leftRole() && nest.left == BlockAccess::Packed)
-      emitPack("L", "l", role, nest.m, nest.k);
+      emitPack("L", "l", "packA", nest.m, nest.k);
     if (role == nest.rightRole() && nest.right == BlockAccess::Packed)
-      emitPack("R", "r", role, nest.k, nest.n);
+      emitPack("R", "r", "packB", nest.k, nest.n);
   }
 
-  void emitPack(const std::string &side, const char *source, Role role, const NestSide &fast,
-                const NestSide &slow) {
-    std::vector<std::string> loops;
-    auto add = [&](const NestSide &part, std::string step) {
-      for (const SideDim &dim : part.dims) {
-        loops.push_back("{.extent = " + countOf(dim) + ", .to = " + step +
-                        ", .from = " + scope.stride(role, dim.dim) + "}");
-        step = step == "1" ? countOf(dim) : step + " * " + countOf(dim);
-      }
-    };
-    add(fast, "1");
-    add(slow, std::to_string(packedStride(fast)));
+  void emitPack(const std::string &side, const char *source, const char *pack,
+                const NestSide &first, const NestSide &second) {
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
-         << "ec::copyStrided<" << type << ">(packed" << side << ", " << source << ", {"
-         << join(loops, ", ") << "});\n}\n";
+         << kernel << "." << pack << "(packed" << side << ", " << source << ", {" << countsOf(first)
+         << "}, {" << countsOf(second) << "});\n}\n";
   }
 
   std::string countsOf(const NestSide &side) const {

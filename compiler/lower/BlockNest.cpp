@@ -24,10 +24,13 @@ namespace {
 /// Bytes of a block of L, which stays in the second-level cache (unless the kernels go through it
 /// only once or twice), and of R, which is streamed from the third.
 constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 512 << 10, kRightBytes = 768 << 10;
+/// Bytes of a row of a panel: what a kernel takes at a time along m. Its length should be a
+/// multiple of a vector's, in elements.
+constexpr int64_t kPanelBytes = 128, kStepPanel = 8;
 /// Elements of the result along n with which L is streamed.
 constexpr int64_t kFewColumns = 96;
 /// Elements of a block along k: as much of L as a tile has along m then fits the first-level cache.
-constexpr int64_t kMostK = 128;
+constexpr int64_t kMostK = 384;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = 2048, kMostN = 2048;
 /// What long sides are multiples of, so that they fall into whole register blocks.
@@ -204,6 +207,36 @@ private:
     };
     nest.left = access(mInPlace, n, m * k);
     nest.right = access(nInPlace, m, k * n);
+    if (nest.left == BlockAccess::Packed)
+      choosePanels();
+  }
+
+  /// As many dims of m, from the fastest on, as make about a kernel's rows.
+  void choosePanels() {
+    const int64_t most = kPanelBytes / elementBytes;
+    int64_t rows = 1;
+    for (const SideDim &part : nest.m.dims) {
+      ++nest.panelDims;
+      nest.panelCount = part.count;
+      if (rows * part.count > most) {
+        nest.panelCount = panelPart(part.count, rows, most);
+        return;
+      }
+      rows *= part.count;
+    }
+  }
+
+  /// Indices a panel of a dim that is cut: those with the fewest vectors, more rather than fewer.
+  static int64_t panelPart(int64_t count, int64_t rows, int64_t most) {
+    int64_t best = std::max<int64_t>(most / rows, 1);
+    auto vectors = [&](int64_t part) {
+      const int64_t rest = count % part;
+      return count / part * ceilDiv(part * rows, kStepPanel) + ceilDiv(rest * rows, kStepPanel);
+    };
+    for (int64_t part = best; part * rows * 3 >= most * 2; --part)
+      if (vectors(part) < vectors(best))
+        best = part;
+    return best;
   }
 
   void addLoops() {

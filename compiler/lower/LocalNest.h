@@ -74,6 +74,10 @@ struct LocalNest {
   NestSide c, m, n, k; ///< c is empty for a block kernel
   BlockAccess left = BlockAccess::Direct;
   BlockAccess right = BlockAccess::Direct;
+  /// A packed block of L is a row of panels: each holds the first `panelDims` dims of m, of the
+  /// last of these `panelCount` indices, for every k.
+  std::size_t panelDims = 0;
+  int64_t panelCount = 0;
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;

@@ -15,19 +15,24 @@
 
 namespace einsumc {
 
-/// One dim of a block: `count` of its `extent` indices, or what is left of them in the last block,
-/// which lie `toC` elements apart in C.
+/// One dim of a block: `count` of its `extent` indices, or what is left of them in the last block.
+/// Neighbours lie `inA`, `inB` and `inC` elements apart in the tensors that have the dim.
 struct BlockDim {
   int64_t count = 1;
   int64_t extent = 1;
-  int64_t toC = 0;
+  int64_t inA = 0, inB = 0, inC = 0;
 };
 
-/// Elements between neighbours of the blocks of A and B. The indices of a block along m, n and k
-/// are those of its dims, the first the fastest, taken as one.
-struct BlockStrides {
-  int64_t aM = 1, aK = 0;
-  int64_t bK = 1, bN = 0;
+/// How the blocks of A and B lie where the kernel reads them, in elements. The indices of a block
+/// along m, n and k are those of its dims, the first the fastest, taken as one.
+///
+/// A packed block of A is a row of panels, which are read from end to end: each holds m indices of
+/// the first `panelDims` dims, of the last of these `panelCount` indices at a time, for every k.
+struct BlockFormat {
+  int64_t aK = 0, bN = 0;    ///< between neighbours along k and n; along m and k they are adjacent
+  std::size_t panelDims = 0; ///< 0: all of A is one panel
+  int64_t panelCount = 0;
+  int64_t aPanel = 0; ///< between panels
   /// The sums come in several blocks, all but the first of which accumulate.
   bool accumulates = false;
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
@@ -44,7 +49,15 @@ template <class T> class BlockKernel {
 public:
   /// \param m, n, k the dims of each role, from the fastest in A and B to the slowest
   BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
-              std::initializer_list<BlockDim> k, const BlockStrides &strides);
+              std::initializer_list<BlockDim> k, const BlockFormat &format);
+
+  /// Copies a block of the tensor A, whose first element is \p source, into panels.
+  /// \param m, k the indices of each dim that the block has: `count`, or the rest
+  void packA(T *target, const T *source, std::initializer_list<int64_t> m,
+             std::initializer_list<int64_t> k) const noexcept;
+  /// Copies a block of the tensor B into columns along k.
+  void packB(T *target, const T *source, std::initializer_list<int64_t> k,
+             std::initializer_list<int64_t> n) const noexcept;
 
   /// Multiplies two blocks on the calling thread.
   /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
@@ -61,12 +74,21 @@ private:
   };
   /// A part of a side that one kernel computes.
   struct Tile {
-    int64_t at = 0; ///< in the block
+    int64_t at = 0; ///< elements from the start of the block of A or B
     int64_t toC = 0;
     std::size_t size = 0;  ///< index into the side's sizes
     std::vector<Run> runs; ///< where C is written through a buffer
   };
   using Tiles = std::vector<Tile>;
+
+  /// How a side lies in its packed block, and how tiles are cut from it.
+  struct Panels {
+    std::size_t dims = 0; ///< 0: one panel
+    int64_t count = 0, stride = 0;
+    int64_t rowStride = 1; ///< between the indices in a panel
+    int64_t longest = 1, multiple = 1;
+    bool inRuns = false; ///< tiles end where runs do
+  };
 
   struct Side {
     explicit Side(std::initializer_list<BlockDim> dims);
@@ -82,10 +104,12 @@ private:
     int64_t runLength(std::size_t variant) const;
     /// Whether tiles within runs are long enough, in every variant.
     bool hasLongRuns(int64_t atLeast) const;
-    int64_t strideInC() const { return dims.empty() ? 1 : dims.front().toC; }
+    int64_t strideInC() const { return dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
-    /// \param inRuns whether tiles end where runs do
-    void cut(int64_t longest, int64_t multiple, bool inRuns);
+    /// Cuts every variant into panels and these into tiles.
+    void cut(const Panels &panels);
+    void cutPanel(std::size_t variant, int64_t first, int64_t rows, int64_t at,
+                  const Panels &panels);
     std::size_t indexOfSize(int64_t size);
   };
 
@@ -104,7 +128,7 @@ private:
 
   Side sideM, sideN;
   Side sideK; ///< one tile a block
-  BlockStrides strides;
+  BlockFormat format;
   Result result = Result::Direct;
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -40,35 +42,70 @@ public:
     c.assign(static_cast<std::size_t>(step), kUntouched);
   }
 
-  void run() {
-    const int64_t strideA = product(M0) + 3, strideB = product(K0) + 5;
-    const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)},
-                                {.aM = 1,
-                                 .aK = strideA,
-                                 .bK = 1,
-                                 .bN = strideB,
-                                 .accumulates = !pastCaches,
-                                 .pastCaches = pastCaches});
+  /// \param panelDims 0: the blocks of A and B are multiplied where they lie
+  void run(std::size_t panelDims, int64_t panelCount = 1) {
+    // Packed blocks come from tensors whose dims are in no order that packing keeps.
+    const bool isPacked = panelDims > 0;
+    Sizes inA = {}, inB = {};
+    const auto setAllSteps = [&](const Sizes &sizes) {
+      if (isPacked) {
+        setSteps(inA, {K1, M1, K0, M0}, counts, counts[K1] * counts[M1] + 3);
+        setSteps(inB, {N1, K1, N0, K0}, counts, counts[N1] * counts[K1] + 5);
+      } else { // Indices along m and k must continue each other within a block.
+        setSteps(inA, {M0, M1, K0, K1}, sizes, counts[M0] * counts[M1] + 3);
+        setSteps(inB, {K0, K1, N0, N1}, sizes, counts[K0] * counts[K1] + 5);
+      }
+    };
+    setAllSteps(counts);
+    const std::size_t elements =
+        2 * static_cast<std::size_t>(
+                std::accumulate(counts.begin(), counts.end(), int64_t{8}, std::multiplies<>()));
+    auto dim = [&](int index) {
+      return BlockDim{counts[index], extents[index], inA[index], inB[index], toC[index]};
+    };
+    const int64_t rows = panelDims == 1 ? panelCount : counts[M0] * panelCount;
+    const int64_t columns = counts[K0] * counts[K1];
+    const int64_t panels = panelDims == 1 ? (counts[M0] + panelCount - 1) / panelCount * counts[M1]
+                                          : (counts[M1] + panelCount - 1) / panelCount;
+    const BlockFormat format{.aK = isPacked ? rows + 3 : inA[K0],
+                             .bN = isPacked ? columns + 5 : inB[N0],
+                             .panelDims = panelDims,
+                             .panelCount = panelCount,
+                             .aPanel = isPacked ? (rows + 3) * columns : 0,
+                             .accumulates = !pastCaches,
+                             .pastCaches = pastCaches};
+    const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)}, format);
     forEach(counts, extents, [&](const Sizes &at) {
-      Sizes size;
+      Sizes size, ones;
       for (int index = 0; index < kIndices; ++index)
         size[index] = std::min(counts[index], extents[index] - at[index]);
-      std::vector<T> a(static_cast<std::size_t>(strideA * size[K0] * size[K1]), kUntouched);
-      std::vector<T> b(static_cast<std::size_t>(strideB * size[N0] * size[N1]), kUntouched);
-      Sizes ones;
+      setAllSteps(size);
+      std::vector<T> a(elements, kUntouched);
+      std::vector<T> b(elements, kUntouched);
       ones.fill(1);
       forEach(ones, size, [&](const Sizes &in) {
         Sizes global;
-        for (int index = 0; index < kIndices; ++index)
+        int64_t toA = 0, toB = 0;
+        for (int index = 0; index < kIndices; ++index) {
           global[index] = at[index] + in[index];
-        const int64_t m = in[M0] + size[M0] * in[M1];
-        const int64_t n = in[N0] + size[N0] * in[N1];
-        const int64_t k = in[K0] + size[K0] * in[K1];
-        a[static_cast<std::size_t>(m + strideA * k)] = elementA(global);
-        b[static_cast<std::size_t>(k + strideB * n)] = elementB(global);
+          toA += in[index] * inA[index];
+          toB += in[index] * inB[index];
+        }
+        a[static_cast<std::size_t>(toA)] = elementA(global);
+        b[static_cast<std::size_t>(toB)] = elementB(global);
       });
-      kernel(a.data(), b.data(), c.data() + offset(at), {size[M0], size[M1]}, {size[N0], size[N1]},
-             {size[K0], size[K1]}, at[K0] > 0 || at[K1] > 0);
+      const std::initializer_list<int64_t> m = {size[M0], size[M1]};
+      const std::initializer_list<int64_t> n = {size[N0], size[N1]};
+      const std::initializer_list<int64_t> k = {size[K0], size[K1]};
+      std::vector<T> packedA, packedB;
+      if (isPacked) {
+        packedA.assign(static_cast<std::size_t>(panels * format.aPanel), kUntouched);
+        packedB.assign(static_cast<std::size_t>(format.bN * counts[N0] * counts[N1]), kUntouched);
+        kernel.packA(packedA.data(), a.data(), m, k);
+        kernel.packB(packedB.data(), b.data(), k, n);
+      }
+      kernel(isPacked ? packedA.data() : a.data(), isPacked ? packedB.data() : b.data(),
+             c.data() + offset(at), m, n, k, at[K0] > 0 || at[K1] > 0);
     });
   }
 
@@ -93,9 +130,15 @@ private:
     return static_cast<T>((i[K0] * 2 + i[K1] * 9 + i[N0] * 4 + i[N1] * 3) % 13 - 6);
   }
 
-  BlockDim dim(Index index) const { return {counts[index], extents[index], toC[index]}; }
-  /// The largest number of elements along the role whose first dim this is.
-  int64_t product(Index first) const { return counts[first] * counts[first + 1]; }
+  using Order = std::array<Index, 4>;
+  /// The steps of a block whose dims lie in an order, the fastest first; \p third is the step of
+  /// the third.
+  static void setSteps(Sizes &steps, const Order &order, const Sizes &sizes, int64_t third) {
+    steps[order[0]] = 1;
+    steps[order[1]] = sizes[order[0]];
+    steps[order[2]] = third;
+    steps[order[3]] = third * sizes[order[2]];
+  }
   int64_t offset(const Sizes &at) const {
     int64_t result = 0;
     for (int index = M0; index <= N1; ++index)
@@ -129,42 +172,43 @@ TYPED_TEST_SUITE(BlockKernelTest, Types);
 
 TYPED_TEST(BlockKernelTest, ResultContiguousAlongAllOfM) {
   BlockedProduct<TypeParam> product({40, 5, 30, 2, 17, 3}, {40, 2, 13, 2, 17, 2}, {0, 1, 2, 3});
-  product.run();
+  product.run(1, 24);
   product.check();
 }
 
 TYPED_TEST(BlockKernelTest, ResultWithShortRuns) {
   BlockedProduct<TypeParam> product({3, 50, 2, 40, 9, 1}, {3, 24, 2, 40, 4, 1}, {0, 2, 1, 3});
-  product.run();
+  product.run(2, 10);
   product.check();
 }
 
 TYPED_TEST(BlockKernelTest, ResultNotContiguousAlongM) {
   BlockedProduct<TypeParam> product({20, 4, 9, 7, 5, 2}, {20, 4, 9, 7, 5, 2}, {2, 0, 3, 1});
-  product.run();
+  product.run(0);
   product.check();
 }
 
 /// C is aligned in some blocks, in others not; the distances are multiples of vectors in some.
 TYPED_TEST(BlockKernelTest, ResultPastCaches) {
   for (const int64_t first : {63, 47, 40, 31, 20, 7})
-    for (const int64_t count : {63, 32, 24, 9}) {
-      BlockedProduct<TypeParam> product({first, 2, 31, 3, 9, 2}, {count, 1, 13, 3, 9, 2},
-                                        {0, 1, 2, 3}, true);
-      product.run();
-      product.check();
-    }
+    for (const int64_t count : {63, 32, 24, 9})
+      for (const std::size_t panelDims : {0, 1, 2}) {
+        BlockedProduct<TypeParam> product({first, 2, 31, 3, 9, 2}, {count, 1, 13, 3, 9, 2},
+                                          {0, 1, 2, 3}, true);
+        product.run(panelDims, panelDims == 1 ? 16 : 1);
+        product.check();
+      }
 }
 
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
   BlockedProduct<TypeParam> product({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {3, 2, 1, 0});
-  product.run();
+  product.run(0);
   product.check();
 }
 
 TYPED_TEST(BlockKernelTest, NothingToCompute) {
-  const BlockKernel<TypeParam> kernel({{4, 0, 1}}, {{4, 3, 4}}, {{2, 2, 0}},
-                                      {.aM = 1, .aK = 4, .bK = 1, .bN = 2});
+  const BlockKernel<TypeParam> kernel({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
+                                      {.aK = 4, .bN = 2});
   kernel(nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
 }
 
@@ -182,7 +226,8 @@ TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
     }
     std::shuffle(order.begin(), order.end(), random);
     BlockedProduct<TypeParam> product(extents, counts, order);
-    product.run();
+    const auto panelDims = static_cast<std::size_t>(upTo(3) - 1);
+    product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]));
     product.check();
     if (this->HasFatalFailure()) {
       ADD_FAILURE() << "in round " << round;
