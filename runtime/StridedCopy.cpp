@@ -52,19 +52,38 @@ template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
   return chooseKernel<T, Op>(nest.take(0), outer);
 }
 
-template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
-  const Innermost<T> work = takeInnermost<T, Op>(nest);
-  nest.sortForBoth();
-  // One step behind the loops, so that each call knows where the next one reads.
+/// Calls the kernel for every step of the loops, and tells it how far on the next call reads.
+template <class T>
+void runKernel(const Innermost<T> &work, std::span<const Loop> loops, T *target,
+               const T *source) noexcept {
   CopyOffset at;
   bool isFirst = true;
-  forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+  forEachStep(loops, [&](int64_t to, int64_t from) {
     if (!isFirst)
       work.kernel(target + at.to, source + at.from, work.inner, work.outer, from - at.from);
     isFirst = false;
     at = {to, from};
   });
   work.kernel(target + at.to, source + at.from, work.inner, work.outer, 0);
+}
+
+/// Transposes with rows so far apart go through all of the nest with a few rows at a time: no more
+/// streams than the processor's prefetchers follow, whose lines do not compete for the same few
+/// places of a cache.
+constexpr int64_t kFarBytes = 4096;
+
+template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
+  Innermost<T> work = takeInnermost<T, Op>(nest);
+  nest.sortForBoth();
+  const int64_t rows = work.inner.extent;
+  const bool areFar = work.kernel == transpose<T, Op> &&
+                      work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
+  const int64_t step = !areFar ? rows : Op::isPastCaches ? kCacheLine<T> : kPacket<T>;
+  for (int64_t row = 0; row < rows; row += work.inner.extent) {
+    // The last rows go with those before them: few alone would not fill a packet.
+    work.inner.extent = rows - row < 2 * step ? rows - row : step;
+    runKernel<T>(work, nest.loops(), target + row * work.inner.to, source + row * work.inner.from);
+  }
   if (Op::isPastCaches)
     simd::endStoresPastCaches();
 }

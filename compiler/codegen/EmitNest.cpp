@@ -18,12 +18,15 @@ namespace {
 /// Elements of a cache line of f32, to which parts of scratch are aligned.
 constexpr int64_t kLine = 16;
 
-/// The distance of columns of a packed block of R: whole cache lines, but no multiple of so many
-/// that neighbours compete for the same sets of a cache.
-int64_t columnStride(const LocalNest &nest) {
-  const int64_t rounded = (nest.k.size() + kLine - 1) / kLine * kLine;
+/// A distance in scratch: whole cache lines, but no multiple of so many that neighbours compete for
+/// the same sets of a cache.
+int64_t apart(int64_t elements) {
+  const int64_t rounded = (elements + kLine - 1) / kLine * kLine;
   return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
 }
+
+/// The distance of columns of a packed block of R.
+int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
 
 /// The panels of a packed block of L.
 struct Panels {
@@ -44,7 +47,7 @@ Panels panelsOf(const LocalNest &nest) {
                                          : indices;
   }
   panels.rows = (panels.rows + kVector - 1) / kVector * kVector;
-  panels.stride = panels.rows * nest.k.size();
+  panels.stride = apart(panels.rows * nest.k.size());
   return panels;
 }
 

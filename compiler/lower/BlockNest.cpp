@@ -23,7 +23,7 @@ namespace {
 
 /// Bytes of a block of L, which stays in the second-level cache (unless the kernels go through it
 /// only once or twice), and of R, which is streamed from the third.
-constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 512 << 10, kRightBytes = 768 << 10;
+constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 1280 << 10, kRightBytes = 768 << 10;
 /// Bytes of a row of a panel: what a kernel takes at a time along m. Its length should be a
 /// multiple of a vector's, in elements.
 constexpr int64_t kPanelBytes = 128, kStepPanel = 8;
@@ -35,10 +35,12 @@ constexpr int64_t kMostK = 384;
 constexpr int64_t kMostM = 2048, kMostN = 2048;
 /// What long sides are multiples of, so that they fall into whole register blocks.
 constexpr int64_t kStepM = 32, kStepN = 12, kStepK = 16;
-/// Elements of a dim along which a tensor is contiguous: first so many of every such dim, as single
-/// cache lines come slowly from memory (fewer where what is read is used often), then, where there
-/// is room, more.
-constexpr int64_t kShortestRow = 16, kShortRow = 32, kLongRow = 64;
+/// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
+/// where there is room, more. Rows of C are written past the caches or stay in them, so whole
+/// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
+/// so the less often it is used.
+constexpr int64_t kShortestRow = 16, kWrittenRow = 32, kLongRow = 64;
+constexpr int64_t kReadRow = 96, kReusedRow = 48;
 constexpr int64_t kManyUses = 192;
 /// Tasks that keep a team busy.
 constexpr int64_t kEnoughTasks = 24;
@@ -78,9 +80,8 @@ private:
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
     const int64_t leftElements = (isStreamed ? kStreamedLeftBytes : kLeftBytes) / elementBytes;
-    const int64_t rows = rowsOf(DimClass::M, {Role::C, nest.leftRole()});
     nest.k = fill(DimClass::K, {nest.rightRole(), nest.leftRole()},
-                  std::min(kMostK, leftElements / rows), kStepK);
+                  std::min(kMostK, leftElements / rowsOfLeft()), kStepK);
     const int64_t k = nest.k.size();
     nest.m = fill(DimClass::M, {Role::C, nest.leftRole()},
                   std::clamp(leftElements / k, kLeastM, kMostM), kStepM);
@@ -99,12 +100,19 @@ private:
     return result;
   }
 
-  /// Elements of a block of L with short rows along each of these dims.
-  int64_t rowsOf(DimClass dimClass, std::initializer_list<Role> roles) const {
-    const int64_t row = dims.extentOf(DimClass::N) < kManyUses ? kShortRow : kShortestRow;
+  /// The elements that a block should have of a dim along which a tensor is contiguous.
+  int64_t rowOf(DimClass dimClass, std::size_t dim) const {
+    if (dims.isUnit(Role::C, dim))
+      return kWrittenRow;
+    const int64_t uses = dims.extentOf(dimClass == DimClass::M ? DimClass::N : DimClass::M);
+    return uses <= kFewColumns ? kReadRow : uses < kManyUses ? kReusedRow : kShortestRow;
+  }
+
+  /// Elements of a block of L along m with rows of all dims along which it or C is contiguous.
+  int64_t rowsOfLeft() const {
     int64_t product = 1;
-    for (const std::size_t dim : contiguousDims(dimClass, roles))
-      product *= std::min(dims.extent(dim), row);
+    for (const std::size_t dim : contiguousDims(DimClass::M, {Role::C, nest.leftRole()}))
+      product *= std::min(dims.extent(dim), rowOf(DimClass::M, dim));
     return product;
   }
 
@@ -125,9 +133,13 @@ private:
       count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
       product *= count;
     };
-    for (const int64_t row : {kShortestRow, kShortRow, kLongRow})
-      for (const std::size_t dim : contiguousDims(dimClass, roles))
-        grow(dim, row);
+    const std::vector<std::size_t> contiguous = contiguousDims(dimClass, roles);
+    for (const std::size_t dim : contiguous)
+      grow(dim, kShortestRow);
+    for (const std::size_t dim : contiguous)
+      grow(dim, rowOf(dimClass, dim));
+    for (const std::size_t dim : contiguous)
+      grow(dim, kLongRow);
     for (const std::size_t dim : candidates)
       grow(dim, dims.extent(dim));
 
@@ -178,15 +190,23 @@ private:
       const bool canN = nest.n.size() > kLeastN;
       if (!canM && !canN)
         return;
-      halve(canM && (!canN || nest.m.size() >= nest.n.size()) ? nest.m : nest.n);
+      if (canM && (!canN || nest.m.size() >= nest.n.size()))
+        halve(nest.m, nest.leftRole());
+      else
+        halve(nest.n, nest.rightRole());
     }
   }
 
-  /// Halves the largest part of a side.
-  void halve(NestSide &side) {
-    SideDim &largest =
-        *std::max_element(side.dims.begin(), side.dims.end(),
-                          [](const SideDim &a, const SideDim &b) { return a.count < b.count; });
+  /// Halves the largest part of a side; rows along which a tensor is contiguous last.
+  void halve(NestSide &side, Role operand) {
+    const auto isRow = [&](const SideDim &part) {
+      return dims.isUnit(Role::C, part.dim) || dims.isUnit(operand, part.dim);
+    };
+    SideDim &largest = *std::max_element(
+        side.dims.begin(), side.dims.end(), [&](const SideDim &a, const SideDim &b) {
+          const bool canA = a.count > 1 && !isRow(a), canB = b.count > 1 && !isRow(b);
+          return canA != canB ? canB : a.count < b.count;
+        });
     largest.count = balanced(dims.extent(largest.dim), ceilDiv(largest.count, 2),
                              &side == &nest.m ? kStepM : kStepN);
   }
