@@ -93,8 +93,8 @@ private:
   /// Viewers take the first of events that begin together as the outer one. Of equal events, that
   /// is the one that was added last.
   static void sortOuterFirst(std::vector<TraceEvent> &events) {
-    std::reverse(events.begin(), events.end());
-    std::stable_sort(events.begin(), events.end(), [](const TraceEvent &a, const TraceEvent &b) {
+    std::ranges::reverse(events);
+    std::ranges::stable_sort(events, [](const TraceEvent &a, const TraceEvent &b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
     });
   }
@@ -174,7 +174,8 @@ std::string receiveText(const Communicator &comm, int rank) {
 /// Rank 0's side: writes the parts of all ranks as they come. After a failure it takes them all the
 /// same, as the other ranks wait for that, and returns the failure.
 std::exception_ptr writeParts(const Communicator &comm, const std::string &file,
-                              const std::string &head, std::string own, const std::string &tail) {
+                              const std::string &head, const std::string &own,
+                              const std::string &tail) {
   std::optional<PartFile> part;
   std::exception_ptr failure;
   const auto attempt = [&](const auto &action) {
@@ -185,15 +186,21 @@ std::exception_ptr writeParts(const Communicator &comm, const std::string &file,
       failure = std::current_exception();
     }
   };
-  attempt([&] { part.emplace(file, head, 0); });
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const std::string text = rank == 0 ? std::move(own) : receiveText(comm, rank);
+  attempt([&] {
+    part.emplace(file, head, 0);
+    part->append(own);
+  });
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    const std::string text = receiveText(comm, rank);
     attempt([&] {
+      part->append(",\n");
       part->append(text);
-      part->append(rank + 1 < comm.size() ? ",\n" : tail);
     });
   }
-  attempt([&] { part->commit(); });
+  attempt([&] {
+    part->append(tail);
+    part->commit();
+  });
   return failure;
 }
 
@@ -210,7 +217,7 @@ int64_t writeTrace(const Communicator &comm, const std::string &file, const Trac
   const int64_t origin = commonOrigin(comm, trace);
   int64_t dropped = trace.dropped();
   sumOverRanks(comm, std::span(&dropped, 1));
-  std::string text = formatTrace(trace, description, comm.rank(), hostName(), origin);
+  const std::string text = formatTrace(trace, description, comm.rank(), hostName(), origin);
   std::exception_ptr failure; // rank 0's
   if (comm.rank() == 0) {
     const Json about = {{"program", description.name},
@@ -218,7 +225,7 @@ int64_t writeTrace(const Communicator &comm, const std::string &file, const Trac
                         {"ranks", comm.size()},
                         {"dropped_events", dropped}};
     failure = writeParts(comm, file, "{\"otherData\":" + textOf(about) + ",\n\"traceEvents\":[\n",
-                         std::move(text), "\n]}\n");
+                         text, "\n]}\n");
   } else {
     sendText(comm, text);
   }
