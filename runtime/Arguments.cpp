@@ -72,11 +72,16 @@ template <class T> T parseNumber(const std::string &option, const std::string &w
 /// Two results must not go to the same file.
 void requireDistinct(const Arguments &arguments) {
   std::set<std::string> files;
-  if (!arguments.statistics.empty())
-    files.insert(arguments.statistics);
-  for (const auto &[tensor, file] : arguments.outputs)
+  const auto add = [&](const std::string &file) {
     if (!files.insert(file).second)
       throw UsageError("two results would be written to " + file);
+  };
+  if (!arguments.statistics.empty())
+    add(arguments.statistics);
+  if (!arguments.trace.empty())
+    add(arguments.trace);
+  for (const auto &[tensor, file] : arguments.outputs)
+    add(file);
 }
 
 std::string footer(const ProgramDescription &description) {
@@ -108,6 +113,9 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
   app.add_flag("--verify", arguments.verify, "Compare with an independent evaluation");
   app.add_option("--stats", arguments.statistics, "Write statistics as JSON")
       ->type_name("FILE.json");
+  app.add_option("--trace", arguments.trace,
+                 "Write what every thread does in the last run, for Perfetto or chrome://tracing")
+      ->type_name("FILE.json");
   app.add_option("--threads", threads, "OpenMP threads of each rank")->type_name("T");
   app.add_flag("--describe", arguments.describe, "Print tensors, nodes and plan; do not run");
 
@@ -131,6 +139,8 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
     arguments.threads = parseNumber<int>("--threads", threads, 1);
   if (app.count("--stats") > 0 && arguments.statistics.empty())
     throw UsageError("--stats: expected FILE.json");
+  if (app.count("--trace") > 0 && arguments.trace.empty())
+    throw UsageError("--trace: expected FILE.json");
   arguments.inputs = parseFiles(description, inputs, true);
   arguments.outputs = parseFiles(description, outputs, false);
   requireDistinct(arguments);

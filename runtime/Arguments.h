@@ -32,6 +32,7 @@ struct Arguments {
   bool verify = false;
   bool describe = false;
   std::string statistics; ///< a file, or empty
+  std::string trace;      ///< a file, or empty
   std::string message;    ///< when not empty: to be printed instead of running (--help, --version)
 };
 

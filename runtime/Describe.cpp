@@ -7,6 +7,7 @@
 #include "Describe.h"
 
 #include "Format.h"
+#include "HostName.h"
 #include "Statistics.h"
 
 #include <mpi.h>
@@ -30,8 +31,7 @@ std::string threadLevel() {
 std::string listHosts(const Communicator &comm) {
   using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
   Name own{};
-  int length = 0;
-  checkMpi(MPI_Get_processor_name(own.data(), &length), "MPI_Get_processor_name");
+  hostName().copy(own.data(), own.size() - 1);
   std::vector<Name> all(static_cast<std::size_t>(comm.size()));
   barrier(comm); // Late ranks are waited for politely.
   checkMpi(

@@ -156,7 +156,8 @@ void Exchange<T>::place(std::size_t index, const Tensor<T> &source, const Tensor
     moveBox<T>(box, target.data(), target.box(), landing(index, target).data(), box, adds);
 }
 
-template <class T> Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target) {
+template <class T>
+Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace) {
   Requests requests(comm);
   std::vector<std::size_t> received; // Of every message received: its incoming transfer.
   int own = -1;
@@ -182,9 +183,13 @@ template <class T> Traffic Exchange<T>::run(const Tensor<T> &source, const Tenso
     }
   };
   settle(own);
-  for (int message = requests.waitAny(); message >= 0; message = requests.waitAny())
-    if (const auto m = static_cast<std::size_t>(message); m < received.size())
-      settle(static_cast<int>(received[m]));
+  const auto waitForNext = [&] {
+    const TraceSpan span(trace, Activity::Wait);
+    return static_cast<std::size_t>(requests.waitAny());
+  };
+  for (std::size_t left = received.size() + outgoing.size(); left > 0; --left)
+    if (const std::size_t message = waitForNext(); message < received.size())
+      settle(static_cast<int>(received[message]));
   return traffic;
 }
 

@@ -62,6 +62,18 @@ PartFile::~PartFile() {
     unlink(nameOf(file).c_str());
 }
 
+void PartFile::append(std::string_view bytes) const {
+  const std::string part = nameOf(file);
+  const int descriptor = open(part.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0)
+    throw Error(systemFailure(part, "write", errno));
+  int error = writeAll(descriptor, bytes);
+  if (close(descriptor) != 0 && error == 0)
+    error = errno;
+  if (error != 0)
+    throw Error(systemFailure(part, "write " + std::to_string(bytes.size()) + " bytes", error));
+}
+
 void PartFile::commit() {
   if (std::rename(nameOf(file).c_str(), file.c_str()) != 0)
     throw Error(systemFailure(file, "create", errno));

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace einsumc {
 
@@ -25,6 +26,8 @@ public:
   PartFile(const PartFile &) = delete;
   PartFile &operator=(const PartFile &) = delete;
 
+  /// Adds bytes at the end of FILE.part. \throws Error
+  void append(std::string_view bytes) const;
   /// \throws Error
   void commit();
 

@@ -14,8 +14,10 @@
 #include "PartFile.h"
 #include "Philox.h"
 #include "Statistics.h"
+#include "TraceFile.h"
 #include "Verify.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -89,9 +91,13 @@ private:
     fillInputs();
     const double filled = MPI_Wtime();
     Recorder recorder;
-    for (int i = 0; i < arguments.repeat; ++i)
+    for (int i = 1; i < arguments.repeat; ++i)
       timeRun(recorder);
+    startTrace();
+    timeRun(recorder);
+    session->setTrace(nullptr);
     report(recorder.finish(*session, made - start, filled - made));
+    reportTrace();
     if (arguments.verify && !verifyResult())
       return kFailure;
     writeOutputs();
@@ -99,14 +105,15 @@ private:
   }
 
   void requireWritableFiles() const {
-    if (arguments.outputs.empty() && arguments.statistics.empty())
+    std::vector<std::string> files;
+    for (const auto &[tensor, file] : arguments.outputs)
+      files.push_back(file);
+    for (const std::string &file : {arguments.statistics, arguments.trace})
+      if (!file.empty())
+        files.push_back(file);
+    if (files.empty())
       return;
-    doOnRoot(world, [&] {
-      for (const auto &[tensor, file] : arguments.outputs)
-        requireWritable(file);
-      if (!arguments.statistics.empty())
-        requireWritable(arguments.statistics);
-    });
+    doOnRoot(world, [&] { std::ranges::for_each(files, requireWritable); });
   }
 
   void fillInputs() {
@@ -132,6 +139,24 @@ private:
     const double start = MPI_Wtime();
     program->run();
     recorder.addRun(*session, MPI_Wtime() - start);
+  }
+
+  /// The last run is traced: the file stays small, and nothing happens for the first time.
+  void startTrace() {
+    if (arguments.trace.empty())
+      return;
+    trace.emplace(description.nodes.size(), session->threads());
+    session->setTrace(&*trace);
+  }
+
+  void reportTrace() const {
+    if (!trace)
+      return;
+    const int64_t dropped = writeTrace(session->comm(), arguments.trace, *trace, description);
+    if (dropped > 0 && session->rank() == 0)
+      std::cerr << "einsumc: note: " << arguments.trace << " lacks " << countOf(dropped, "event")
+                << ": a thread keeps " << Trace::kEventsPerThread << std::endl;
+    print("wrote " + arguments.trace + "\n");
   }
 
   void report(const Statistics &statistics) const {
@@ -184,6 +209,7 @@ private:
   const std::function<std::unique_ptr<Program>(Session &)> &make;
   const Communicator world;
   Arguments arguments;
+  std::optional<Trace> trace;
   std::optional<Session> session;
   std::unique_ptr<Program> program; ///< dies before the session it uses
 };

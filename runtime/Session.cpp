@@ -36,9 +36,13 @@ void Session::reserveScratch(std::size_t bytesPerThread) {
 void Session::beginNode(int index) {
   current = index;
   nodeStart = MPI_Wtime();
+  if (trace != nullptr)
+    trace->beginNode(index);
 }
 
 void Session::endNode(int index) {
+  if (trace != nullptr)
+    trace->endNode();
   records[static_cast<std::size_t>(index)].seconds += MPI_Wtime() - nodeStart;
   if (observer)
     observer(index);
@@ -46,8 +50,9 @@ void Session::endNode(int index) {
 
 template <class T>
 void Session::exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target) {
+  const TraceSpan traced = span(Activity::Exchange);
   const double start = MPI_Wtime();
-  const Traffic traffic = exchange.run(source, target);
+  const Traffic traffic = exchange.run(source, target, trace);
   NodeRecord &record = records[static_cast<std::size_t>(current)];
   record.waitSeconds += MPI_Wtime() - start;
   record.traffic.bytes += traffic.bytes;

@@ -18,6 +18,9 @@ namespace {
 /// Elements of a cache line of f32, to which parts of scratch are aligned.
 constexpr int64_t kLine = 16;
 
+/// Blocks of fewer flops (some microseconds) are not traced one by one: it would take too long.
+constexpr int64_t kTracedFlops = int64_t{1} << 19;
+
 /// A distance in scratch: whole cache lines, but no multiple of so many that neighbours compete for
 /// the same sets of a cache.
 int64_t apart(int64_t elements) {
@@ -79,7 +82,7 @@ public:
   NestEmitter(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
               llvm::raw_ostream &body)
       : type(cppType(tree.elementType())), nest(nest), scope(scope), members(members), body(body),
-        scratch(planScratch(nest)) {}
+        scratch(planScratch(nest)), tracesBlocks(hasLargeBlocks(nest)) {}
 
   void run() {
     if (nest.kernel == NestKernel::Stream)
@@ -95,6 +98,12 @@ public:
   }
 
 private:
+  /// Whether every block is traced, not only what a thread does as a whole.
+  static bool hasLargeBlocks(const LocalNest &nest) {
+    const int64_t flops = 2 * nest.m.size() * nest.n.size() * nest.k.size();
+    return nest.kernel == NestKernel::Block && (nest.loops.empty() || flops >= kTracedFlops);
+  }
+
   /// `.name = value`, unless that is the default 0.
   static void addField(std::vector<std::string> &fields, const char *name,
                        const std::string &value) {
@@ -225,17 +234,20 @@ private:
   /// static, so that they need not wait for each other between the steps of the sums.
   void emitParallelTasks() {
     const bool team = !nest.serial && nest.teamLoops > 0;
-    const bool isRegion = team && (scratch.total > 0 || nest.firstTeamLoop > 0);
+    const bool isRegion = team && (scratch.total > 0 || nest.firstTeamLoop > 0 || !tracesBlocks);
     emitOrigins(true);
     if (isRegion)
       body << "#pragma omp parallel\n{\n";
+    if (!tracesBlocks)
+      body << traceSpan("Kernel");
     emitScratchPointers();
     emitLoopHeads(0, nest.firstTeamLoop);
     if (team && nest.firstTeamLoop > 0)
       body << "// A thread has the same tasks in every step of the sums, so none waits for "
               "others.\n";
     if (team)
-      emitShare(isRegion ? "for" : "parallel for", nest.firstTeamLoop > 0 ? " nowait" : "");
+      emitShare(isRegion ? "for" : "parallel for",
+                nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
     emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
     emitTask(firstSum());
     if (isRegion)
@@ -257,11 +269,16 @@ private:
          << type << " *const c0 = " << scratchPointer(scratch.ownResult)
          << "; // this thread's sums\n";
     emitScratchPointers();
+    if (!tracesBlocks)
+      body << "{\n" << traceSpan("Kernel");
     body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n";
-    emitShare("for", "");
+    emitShare("for", " nowait");
     emitLoopHeads(0, nest.loops.size());
     emitTask("true");
-    body << "#pragma omp for schedule(static)\n"
+    if (!tracesBlocks)
+      body << "}\n";
+    body << "#pragma omp barrier\n"
+         << traceSpan("Reduce") << "#pragma omp for schedule(static) nowait\n"
          << "for (int64_t i = 0; i < " << tensor << ".size(); ++i) {\n"
          << type << " sum = 0;\n"
          << "for (int t = 0; t < omp_get_num_threads(); ++t) {\n"
@@ -338,8 +355,8 @@ private:
   void emitPack(const std::string &side, const char *source, const char *pack,
                 const NestSide &first, const NestSide &second) {
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
-         << kernel << "." << pack << "(packed" << side << ", " << source << ", {" << countsOf(first)
-         << "}, {" << countsOf(second) << "});\n}\n";
+         << (tracesBlocks ? traceSpan("Pack") : "") << kernel << "." << pack << "(packed" << side
+         << ", " << source << ", {" << countsOf(first) << "}, {" << countsOf(second) << "});\n}\n";
   }
 
   std::string countsOf(const NestSide &side) const {
@@ -358,6 +375,8 @@ private:
            << count(nest.n) << ", " << count(nest.k) << ", " << accumulate << ")(l, r, c);\n";
       return;
     }
+    if (tracesBlocks)
+      body << traceSpan("Kernel");
     body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
          << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
          << "}, {" << countsOf(nest.n) << "}, {" << countsOf(nest.k) << "}, " << accumulate
@@ -370,6 +389,7 @@ private:
   llvm::raw_ostream &members;
   llvm::raw_ostream &body;
   const ScratchPlan scratch;
+  const bool tracesBlocks;
   std::string kernel;
   std::vector<std::string> indexNames;           ///< by loop
   std::map<std::size_t, std::string> countNames; ///< by dim: indices in the block at hand

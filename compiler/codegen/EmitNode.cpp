@@ -24,6 +24,10 @@ std::string layoutName(const TensorBuffer &buffer) { return "layout_" + buffer.n
 std::string workName(const Tree &tree, NodeId node) { return "work_" + tree.node(node).name; }
 std::string computeName(const Tree &tree, NodeId node) { return "Compute_" + tree.node(node).name; }
 
+std::string traceSpan(const std::string &activity) {
+  return "const ec::TraceSpan span = session.span(ec::Activity::" + activity + ");\n";
+}
+
 namespace {
 
 /// `X: S(b), U: B -> T: S(b)`: how a rank has the tensors while it computes.
@@ -49,9 +53,9 @@ void emitUnary(const Tree &tree, NodeScope &scope, llvm::raw_ostream &out) {
     loops.push_back("{.extent = " + scope.extent(d) + ", .to = " + to +
                     ", .from = " + scope.stride(Role::A, d) + "}");
   }
-  out << "ec::" << (sums ? "sumParallel" : "copyParallel") << "<" << cppType(tree.elementType())
-      << ">(" << scope.origin(Role::C) << ", " << scope.origin(Role::A) << ", {"
-      << join(loops, ", ") << "});\n";
+  out << traceSpan("Kernel") << "ec::" << (sums ? "sumParallel" : "copyParallel") << "<"
+      << cppType(tree.elementType()) << ">(" << scope.origin(Role::C) << ", "
+      << scope.origin(Role::A) << ", {" << join(loops, ", ") << "});\n";
 }
 
 /// A rank without any index of the result has nothing to do; one without any index to sum over

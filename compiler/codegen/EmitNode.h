@@ -26,6 +26,9 @@ std::string layoutName(const TensorBuffer &buffer);     ///< `layout_X`
 std::string workName(const Tree &tree, NodeId node);    ///< `work_T`
 std::string computeName(const Tree &tree, NodeId node); ///< `Compute_T`
 
+/// A declaration: what follows it in its block is shown by --trace as an activity of the thread.
+std::string traceSpan(const std::string &activity);
+
 /// Emits the struct of a node: its local extents, strides and kernels, and the function `run` that
 /// computes this rank's block of the result.
 void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,

@@ -9,6 +9,7 @@
 
 #include "einsumc/Communicator.h"
 #include "einsumc/Tensor.h"
+#include "einsumc/Trace.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,8 @@ public:
 
   /// Collective. Returns what this rank sent. The tensors have the layouts of the construction and
   /// share no memory. \pre not called inside an OpenMP parallel region
-  Traffic run(const Tensor<T> &source, const Tensor<T> &target);
+  /// \param trace where waiting for messages is recorded, if anywhere
+  Traffic run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace = nullptr);
 
 private:
   /// How a transfer is carried out. The partial sums of one box form a chain, by sender, and are

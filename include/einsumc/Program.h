@@ -15,6 +15,7 @@
 #include "einsumc/Exchange.h"
 #include "einsumc/Layout.h"
 #include "einsumc/Tensor.h"
+#include "einsumc/Trace.h"
 
 #include <cstdint>
 #include <functional>
@@ -138,12 +139,16 @@ public:
   /// observer (if any) may look at its tensors.
   void beginNode(int index);
   void endNode(int index);
+  /// Says what the calling thread does, for as long as the result lives.
+  TraceSpan span(Activity activity) const noexcept { return {trace, activity}; }
   /// Runs an exchange on behalf of the current node: its time counts as waiting.
   template <class T>
   void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);
 
   const std::vector<NodeRecord> &nodeRecords() const { return records; }
   void setObserver(std::function<void(int)> function) { observer = std::move(function); }
+  /// From now on nodes and spans are recorded there; nullptr, as at first: nowhere.
+  void setTrace(Trace *recorder) { trace = recorder; }
 
   /// Scratch memory of this rank, 64-byte aligned, split evenly among the threads; grows to the
   /// largest request. Called at set-up, before the first run.
@@ -164,6 +169,7 @@ private:
   int current = 0;
   double nodeStart = 0; ///< of the current node, on MPI_Wtime's clock
   std::function<void(int)> observer;
+  Trace *trace = nullptr;
 };
 
 /// \throws CollectiveError unless the communicator has exactly the ranks that a program is for.

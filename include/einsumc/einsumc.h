@@ -16,5 +16,6 @@
 #include "einsumc/StridedCopy.h"
 #include "einsumc/Tensor.h"
 #include "einsumc/TileKernel.h"
+#include "einsumc/Trace.h"
 
 #endif // EINSUMC_EINSUMC_H

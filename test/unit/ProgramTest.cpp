@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -188,6 +189,8 @@ TEST_F(ProgramMain, RefusesWrongUsage) {
                    "--seed -1: expected a whole number from 0 to 18446744073709551615");
   expectUsageError({"--seed", "18446744073709551616"}, "--seed 18446744073709551616: expected");
   expectUsageError({"--stats", ""}, "--stats");
+  expectUsageError({"--trace", ""}, "--trace: expected FILE.json");
+  expectUsageError({"--trace", "1", "--stats", "1"}, "two results would be written to 1");
   expectUsageError({"--frobnicate"}, "--frobnicate");
   expectUsageError({"A=a.npy"}, "A=a.npy");
   EXPECT_EQ(constructed, 0);
@@ -205,8 +208,9 @@ TEST_F(ProgramMain, ExplainsItself) {
     EXPECT_EQ(help.out + version.out + described.out, "");
     return;
   }
-  for (const char *option : {"--input", "--output", "--seed", "--repeat", "--verify", "--stats",
-                             "--threads", "--describe", "--help", "--version", "A (7, 5)"})
+  for (const char *option :
+       {"--input", "--output", "--seed", "--repeat", "--verify", "--stats", "--trace", "--threads",
+        "--describe", "--help", "--version", "A (7, 5)"})
     EXPECT_NE(help.out.find(option), std::string::npos) << option;
   EXPECT_EQ(version.out, "test, compiled by einsumc " EINSUMC_VERSION "\n");
   for (const char *text :
@@ -237,6 +241,9 @@ TEST_F(ProgramMain, FailsOnFilesThatItCannotReadOrWrite) {
   const Outcome writing = run({"--output", "Y=" + directory + "none/y.npy"});
   EXPECT_EQ(writing.status, 1);
   expectOneMessage(writing, "none/y.npy.part: cannot create: No such file or directory");
+  const Outcome tracing = run({"--trace", directory + "none/t.json"});
+  EXPECT_EQ(tracing.status, 1);
+  expectOneMessage(tracing, "none/t.json.part: cannot create: No such file or directory");
   EXPECT_EQ(constructed, before) << "it should fail before it works";
 }
 
@@ -294,6 +301,25 @@ TEST_F(ProgramMain, WritesStatistics) {
   const int64_t others = comm.size() - 1;
   EXPECT_EQ(bytes, others * 4 * (7 * 5 + 7 * 7 + 7 * 4));
   EXPECT_GT(json.at("peak_bytes").get<int64_t>(), 4 * (35 + 35 + 28 + 49 + 28));
+}
+
+TEST_F(ProgramMain, TracesTheLastRunOnly) {
+  const std::string file = directory + "t.json";
+  const Outcome outcome = run({"--trace", file, "--repeat=3", "--threads=2", "--verify"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out.find("\nwrote " + file + "\n") != std::string::npos, comm.rank() == 0);
+  const auto json = nlohmann::json::parse(contentsOf(file));
+  EXPECT_EQ(json.at("otherData").at("dropped_events"), 0);
+  std::map<std::string, int> counts;
+  for (const auto &event : json.at("traceEvents"))
+    ++counts[event.value("cat", event.at("name"))];
+  EXPECT_EQ(counts["process_name"], comm.size());
+  EXPECT_EQ(counts["thread_name"], 2 * comm.size());
+  EXPECT_EQ(counts["node"], 2 * comm.size());
+  // Both operands of both nodes are copied to all ranks; B is there already.
+  EXPECT_EQ(counts["exchange"], 4 * comm.size());
+  EXPECT_EQ(counts["wait"], 3 * 2 * (comm.size() - 1) * comm.size());
 }
 
 } // namespace
