@@ -54,6 +54,15 @@ Panels panelsOf(const LocalNest &nest) {
   return panels;
 }
 
+/// Indices of a dim that a step of its loop covers.
+int64_t stepOf(const LocalNest &nest, std::size_t dim) {
+  const auto loop = llvm::find_if(nest.loops, [&](const NestLoop &l) { return l.dim == dim; });
+  return loop == nest.loops.end() ? nest.dims[dim].extent : loop->step;
+}
+
+/// The distance of rows of a square that a streaming nest transposes.
+int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crossed->along)); }
+
 /// Scratch of each thread, in elements: offsets of the parts, each on a cache line of its own.
 struct ScratchPlan {
   int64_t ownResult = 0; ///< a copy of the whole local result, when the sums run in parallel
@@ -72,6 +81,11 @@ ScratchPlan planScratch(const LocalNest &nest) {
   for (const FusedDim &dim : nest.dims)
     whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
   plan.ownResult = take(nest.sumsInParallel, whole);
+  if (nest.crossed) {
+    (nest.crossed->isLeft ? plan.left : plan.right) =
+        take(true, rowStride(nest) * stepOf(nest, nest.crossed->dim));
+    return plan;
+  }
   plan.left = take(nest.left == BlockAccess::Packed, panelsOf(nest).count * panelsOf(nest).stride);
   plan.right = take(nest.right == BlockAccess::Packed, columnStride(nest) * nest.n.size());
   return plan;
@@ -116,10 +130,17 @@ private:
             << scope.buffer(nest.rightRole()).name << ".\n";
   }
 
-  /// The stride of a role's tensor along a side of at most one dim.
+  /// The stride of a role's tensor, or of its square in scratch, along a side of at most one dim.
   std::string strideAlong(Role role, const NestSide &side) const {
-    return side.dims.empty() ? "0" : scope.stride(role, side.dims.front().dim);
+    if (side.dims.empty())
+      return "0";
+    const std::size_t dim = side.dims.front().dim;
+    return nest.crossed && role == crossedRole() && dim == nest.crossed->along
+               ? "1"
+               : scope.stride(role, dim);
   }
+
+  Role crossedRole() const { return nest.crossed->isLeft ? nest.leftRole() : nest.rightRole(); }
 
   void emitTileKernels() {
     kernel = scope.fresh("kernels");
@@ -346,9 +367,14 @@ private:
         body << " + " << indexNames[l] << " * " << stride;
     }
     body << ";\n";
-    if (role == nest.leftRole() && nest.left == BlockAccess::Packed)
+    const bool isLeft = role == nest.leftRole();
+    if (role == Role::C || (isLeft ? nest.left : nest.right) != BlockAccess::Packed)
+      return;
+    if (nest.crossed)
+      emitTranspose(isLeft ? "L" : "R", name, role);
+    else if (isLeft)
       emitPack("L", "l", "packA", nest.m, nest.k);
-    if (role == nest.rightRole() && nest.right == BlockAccess::Packed)
+    else
       emitPack("R", "r", "packB", nest.k, nest.n);
   }
 
@@ -357,6 +383,18 @@ private:
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
          << (tracesBlocks ? traceSpan("Pack") : "") << kernel << "." << pack << "(packed" << side
          << ", " << source << ", {" << countsOf(first) << "}, {" << countsOf(second) << "});\n}\n";
+  }
+
+  /// Copies the square of a crossed operand into scratch, row after row as the kernel takes them.
+  void emitTranspose(const std::string &side, const char *source, Role role) {
+    const CrossedDim &crossed = *nest.crossed;
+    auto loop = [&](std::size_t dim, int64_t to) {
+      return "{.extent = " + countOf({dim, stepOf(nest, dim)}) + ", .to = " + std::to_string(to) +
+             ", .from = " + scope.stride(role, dim) + "}";
+    };
+    body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
+         << "ec::copyStrided<" << type << ">(packed" << side << ", " << source << ", {"
+         << loop(crossed.along, 1) << ", " << loop(crossed.dim, rowStride(nest)) << "});\n}\n";
   }
 
   std::string countsOf(const NestSide &side) const {
@@ -368,11 +406,7 @@ private:
 
   void emitKernelCall(const std::string &accumulate) {
     if (nest.kernel == NestKernel::Stream) {
-      auto count = [&](const NestSide &side) {
-        return side.dims.empty() ? std::string("1") : countOf(side.dims.front());
-      };
-      body << kernel << ".select(" << count(nest.c) << ", " << count(nest.m) << ", "
-           << count(nest.n) << ", " << count(nest.k) << ", " << accumulate << ")(l, r, c);\n";
+      emitTiles(accumulate);
       return;
     }
     if (tracesBlocks)
@@ -381,6 +415,34 @@ private:
          << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
          << "}, {" << countsOf(nest.n) << "}, {" << countsOf(nest.k) << "}, " << accumulate
          << ");\n";
+  }
+
+  void emitTiles(const std::string &accumulate) {
+    auto count = [&](const NestSide &side) {
+      return side.dims.empty() ? std::string("1") : countOf(side.dims.front());
+    };
+    std::string left = "l", right = "r", result = "c";
+    if (nest.crossed) { // Row by row of its square.
+      const std::size_t dim = nest.crossed->dim;
+      const std::string row = scope.fresh("row_", dim);
+      auto add = [&](std::string &pointer, const std::string &stride) {
+        if (stride != "0")
+          pointer += " + " + row + " * " + stride;
+      };
+      if (nest.left == BlockAccess::Packed)
+        left = "packedL";
+      if (nest.right == BlockAccess::Packed)
+        right = "packedR";
+      const std::string rows = std::to_string(rowStride(nest));
+      add(left, nest.crossed->isLeft ? rows : scope.stride(nest.leftRole(), dim));
+      add(right, nest.crossed->isLeft ? scope.stride(nest.rightRole(), dim) : rows);
+      add(result, scope.stride(Role::C, dim));
+      body << "for (int64_t " << row << " = 0; " << row << " < "
+           << countOf({dim, stepOf(nest, dim)}) << "; ++" << row << ")\n";
+    }
+    body << kernel << ".select(" << count(nest.c) << ", " << count(nest.m) << ", " << count(nest.n)
+         << ", " << count(nest.k) << ", " << accumulate << ")(" << left << ", " << right << ", "
+         << result << ");\n";
   }
 
   const std::string type;

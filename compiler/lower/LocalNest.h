@@ -59,6 +59,16 @@ enum class NestKernel : uint8_t {
   Block,  ///< products of blocks of many dims, cut into tiles of the size of registers and caches
 };
 
+/// A dim that a kernel of a streaming nest does not go along, though an operand is contiguous
+/// there: a square of the operand is transposed into scratch, and the kernel takes its rows one by
+/// one.
+struct CrossedDim {
+  std::size_t dim = 0;   ///< index into LocalNest::dims; a loop has it in steps
+  bool isLeft = false;   ///< whose square, L's or R's
+  std::size_t along = 0; ///< the dim that the kernel goes along
+  bool operator==(const CrossedDim &) const = default;
+};
+
 /// The local loop nest of a contraction: loops around a kernel that multiplies two blocks,
 ///   C[c,m,n] += sum over k of L[c,m,k] * R[c,k,n].
 /// L is the operand whose m dim is the fastest in C (LIBXSMM wants m contiguous in C); that is A,
@@ -78,6 +88,8 @@ struct LocalNest {
   /// last of these `panelCount` indices, for every k.
   std::size_t panelDims = 0;
   int64_t panelCount = 0;
+  /// Of a streaming nest, whose crossed operand is then the one that is packed.
+  std::optional<CrossedDim> crossed;
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;

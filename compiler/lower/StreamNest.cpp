@@ -33,6 +33,7 @@ public:
   void run() {
     nest.kernel = NestKernel::Stream;
     chooseSides();
+    findCrossed();
     std::vector<NestLoop> outer;
     std::vector<NestLoop> sums;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
@@ -91,8 +92,34 @@ private:
            (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim));
   }
 
+  /// Packs the operand that is crossed, if it is one, along one dim, and one that kernels go along.
+  void findCrossed() {
+    constexpr int64_t kShortest = 8;
+    std::vector<CrossedDim> found;
+    for (std::size_t d = 0; d < nest.dims.size(); ++d)
+      for (const bool isLeft : {true, false}) {
+        const Role role = isLeft ? nest.leftRole() : nest.rightRole();
+        if (!isCrossed(d) || !dims.isUnit(role, d))
+          continue;
+        std::vector<std::size_t> sides;
+        for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
+          if (side->size() > 1 && dims.speed(role, side->dims.front().dim) >= 0)
+            sides.push_back(side->dims.front().dim);
+        if (sides.size() != 1 || nest.dims[d].dimClass == DimClass::K ||
+            std::min(dims.extent(d), dims.extent(sides.front())) < kShortest)
+          return;
+        found.push_back({d, isLeft, sides.front()});
+      }
+    if (found.size() != 1)
+      return;
+    nest.crossed = found.front();
+    (nest.crossed->isLeft ? nest.left : nest.right) = BlockAccess::Packed;
+  }
+
   /// Indices of a dim that one iteration of the nest covers.
   int64_t stepOf(std::size_t dim) const {
+    if (nest.crossed && nest.crossed->dim == dim)
+      return std::min(dims.extent(dim), kCrossed);
     for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
       if (!side->dims.empty() && side->dims.front().dim == dim)
         return side->dims.front().count;
@@ -111,7 +138,7 @@ private:
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
     const std::vector<std::size_t> inOrder = dims.bySpeed(dimClass, role);
     for (std::size_t dim : llvm::reverse(inOrder))
-      if (stepOf(dim) < dims.extent(dim))
+      if (stepOf(dim) < dims.extent(dim) || (nest.crossed && nest.crossed->dim == dim))
         loops.push_back({dim, stepOf(dim)});
   }
 
