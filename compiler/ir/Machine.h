@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace einsumc {
 
@@ -23,6 +24,31 @@ struct Link {
   double alpha = 0; ///< seconds a message
   double beta = 0;  ///< seconds a byte
   bool operator==(const Link &) const = default;
+};
+
+/// One level of cache.
+struct CacheLevel {
+  int64_t bytes = 0;    ///< that a thread finds there
+  double bandwidth = 0; ///< bytes a second, all threads of a rank together
+  bool operator==(const CacheLevel &) const = default;
+};
+
+/// The share of the flops that products of a tile reach, by its extents along m and k.
+struct KernelEfficiency {
+  std::vector<int64_t> m, k;              ///< increasing; one line and one column of `table` each
+  std::vector<std::vector<double>> table; ///< above 0
+  bool operator==(const KernelEfficiency &) const = default;
+};
+
+/// How fast tensors in the caches are packed into blocks, and blocks written to tensors. Rates are
+/// in bytes copied a second.
+struct PackRates {
+  double contiguous = 30e9; ///< along the same dim in both
+  double transposed = 8e9;  ///< along different dims
+  double scattered = 4e9;   ///< results that are contiguous along no dim of the block
+  double row = 3e-9;        ///< seconds for the start of a row, one thread
+  double memoryRow = 20e-9; ///< the same when the row comes from memory
+  bool operator==(const PackRates &) const = default;
 };
 
 /// What the cost model knows of a machine. All rates are those of one rank.
@@ -34,6 +60,15 @@ struct Machine {
   double memoryBandwidth = 20e9;       ///< bytes a second
   int64_t memory = int64_t{4} << 30;   ///< bytes
   int64_t ranksPerNode = 1;
+  int64_t threads = 1; ///< of a rank, with which the rates hold
+  /// From the first level to the last.
+  std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {512 << 10, 100e9}, {16 << 20, 50e9}};
+  double kernelOverhead = 20e-9; ///< seconds for one call of a tile's kernel
+  KernelEfficiency kernelEfficiency = {
+      {1, 8, 32, 64},
+      {1, 16, 64, 128},
+      {{0.02, 0.05, 0.1, 0.1}, {0.1, 0.4, 0.5, 0.5}, {0.2, 0.6, 0.85, 0.9}, {0.2, 0.6, 0.85, 0.9}}};
+  PackRates pack;
   std::string topology = "full"; ///< `full`, `ring`, `torus:4x4x4`, `fattree:k`
 
   double flopsPerSecond(ElementType type) const {

@@ -6,7 +6,7 @@
 
 #include "Explain.h"
 
-#include "compiler/ir/Cost.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/support/Text.h"
 

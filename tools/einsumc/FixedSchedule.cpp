@@ -8,7 +8,7 @@
 
 #include "Output.h"
 
-#include "compiler/ir/Cost.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/support/Text.h"
 

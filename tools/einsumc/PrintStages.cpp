@@ -6,7 +6,7 @@
 
 #include "PrintStages.h"
 
-#include "compiler/ir/Cost.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/ir/Moves.h"
 #include "compiler/support/Text.h"
 
