@@ -65,8 +65,10 @@ class Bench:
         return {"peak": machine["peak_" + self.options.dtype], "triad": machine["triad"]}
 
     def describe(self, arguments):
-        """Dims and nodes of a case, as `einsumc --emit=json` gives them."""
-        return json.loads(self.run([self.tools["einsumc"], *arguments, "--emit=json", "-o", "-"]))
+        """Dims and nodes of a case, as `einsumc --emit=json` gives them, with tensors stored as
+        declared: peers evaluate what the case says."""
+        return json.loads(self.run([self.tools["einsumc"], *arguments, "--dim-order=declared",
+                                    "--emit=json", "-o", "-"]))
 
     def build(self, case, arguments):
         """Compiles a case to a program."""
