@@ -30,11 +30,11 @@ public:
 
   LocalCost run() const {
     LocalCost cost;
-    cost.kernelSeconds = kernelSeconds() + resultSeconds();
+    cost.kernelSeconds = kernelSeconds();
     if (blocks.packsLeft)
-      cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M, DimClass::K));
+      cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
     if (blocks.packsRight)
-      cost.packSeconds += packsOfRight() * memory.pack(copyOf(Role::B, DimClass::K, DimClass::N));
+      cost.packSeconds += packsOfRight() * memory.pack(copyOf(Role::B, DimClass::K));
     for (const Role role : {Role::A, Role::B, Role::C})
       cost.memorySeconds += memory.stream(dims.elements(role));
     return cost;
@@ -69,16 +69,22 @@ private:
     const bool direct = isDirect();
     const TileSize tile = tileSize(type, direct ? runInC(DimClass::M) : blocks.m,
                                    direct ? runInC(DimClass::N) : blocks.n, blocks.k);
-    const double flops = 2 * dims.iterations();
+    const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type);
+    const double seconds = peakSeconds / tileEfficiency(machine, type, tile);
+    // A tile takes longer than one with long sums because it writes the result more often, here to
+    // where the result lies.
+    TileSize longest = tile;
+    longest.k = std::max(tile.k, toDouble(machine.kernelEfficiency.k.back()));
+    const double sumsOnly = std::min(peakSeconds / tileEfficiency(machine, type, longest), seconds);
     const double calls = dims.iterations() / (tile.m * tile.n * toDouble(blocks.k));
-    return flops / (machine.flopsPerSecond(type) * tileEfficiency(machine, tile)) +
+    return sumsOnly + std::max(seconds - sumsOnly, resultSeconds()) +
            calls * machine.kernelOverhead / threads;
   }
 
   /// Getting the tiles into C, once a block of the sums.
   double resultSeconds() const {
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
-    const double runs = elements / toDouble(runInC(DimClass::M));
+    const double runs = elements / dims.run(Role::C, blocks.counts);
     return memory.stream(elements) + memory.rows(runs) +
            (isDirect() ? 0 : memory.scatter(elements));
   }
@@ -94,11 +100,9 @@ private:
   }
 
   /// An operand's copy into blocks whose fastest role is `fast`.
-  CopyWork copyOf(Role role, DimClass fast, DimClass slow) const {
-    CopyWork copy{dims.elements(role), 1, true};
+  CopyWork copyOf(Role role, DimClass fast) const {
+    CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
     const std::size_t unit = dims.fastest(role);
-    if (dims[unit].dimClass == fast || dims[unit].dimClass == slow)
-      copy.row = toDouble(blocks.counts[unit]);
     const DimIndices order = dims.bySpeed(fast, fast == DimClass::M ? Role::C : Role::B);
     for (const std::size_t dim : order)
       if (blocks.counts[dim] > 1) {

@@ -44,9 +44,10 @@ TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k) {
   return {average(m, rows), average(n, kTileN), static_cast<double>(k)};
 }
 
-double tileEfficiency(const Machine &machine, const TileSize &tile) {
+double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile) {
+  const auto elementBytes = static_cast<double>(sizeInBytes(type));
   const KernelEfficiency &known = machine.kernelEfficiency;
-  const AxisPlace m = placeOn(known.m, tile.m), k = placeOn(known.k, tile.k);
+  const AxisPlace m = placeOn(known.mBytes, tile.m * elementBytes), k = placeOn(known.k, tile.k);
   auto along = [&](std::size_t row) {
     const std::vector<double> &line = known.table[row];
     const double next = k.at + 1 < line.size() ? line[k.at + 1] : line[k.at];

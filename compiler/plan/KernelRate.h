@@ -20,8 +20,8 @@ struct TileSize {
 /// \param m, n, k elements of the block that may be in one tile
 TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k);
 
-/// The share of the sustained flops that the kernel of a tile reaches, calls apart.
-double tileEfficiency(const Machine &machine, const TileSize &tile);
+/// The share of the peak that the kernel of a tile reaches, calls apart.
+double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile);
 
 } // namespace einsumc
 

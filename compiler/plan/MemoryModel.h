@@ -27,17 +27,24 @@ public:
   /// Reading or writing elements that lie next to each other.
   double stream(double elements) const { return elements * elementBytes / bandwidth; }
   /// What rows take beyond `stream`, of which there are so many.
-  double rows(double count) const { return count * rowSeconds; }
+  double rows(double count) const { return count * contiguous.row; }
   /// Packing into a block in the caches.
   double pack(const CopyWork &copy) const;
-  /// Writing tiles to a tensor that is contiguous along no dim of theirs.
-  double scatter(double elements) const { return elements * elementBytes / rates.scattered; }
+  /// Writing tiles to a tensor that is contiguous along no m dim of theirs, beyond `stream`.
+  double scatter(double elements) const { return elements * elementBytes / scattered; }
 
 private:
-  const PackRates &rates;
+  /// A kind of copy of all threads, from where the tensors are.
+  struct Copy {
+    double element; ///< seconds
+    double row;     ///< seconds
+  };
+  Copy copyOf(const CopyRate &rate, double beyondCaches, double threads) const;
+
   double elementBytes;
-  double bandwidth;      ///< bytes a second
-  double rowSeconds = 0; ///< for the start of a row
+  double bandwidth; ///< bytes a second
+  double scattered; ///< bytes a second
+  Copy contiguous, transposed;
 };
 
 } // namespace einsumc

@@ -6,6 +6,7 @@
 
 #include "compiler/plan/StreamCost.h"
 
+#include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 namespace einsumc {
 
 namespace {
+
+double toDouble(int64_t count) { return static_cast<double>(count); }
 
 class StreamCost {
 public:
@@ -23,50 +26,82 @@ public:
                    (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
 
   LocalCost contraction() const {
-    LocalCost cost = traffic({Role::A, Role::B, Role::C});
-    cost.kernelSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type) +
-                         calls() * machine.kernelOverhead / static_cast<double>(machine.threads);
+    LocalCost cost;
+    const DimCounts counts = kernelCounts();
+    double calls = dims.iterations();
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      calls /= toDouble(counts[dim]);
+    cost.kernelSeconds =
+        2 * dims.iterations() / (machine.flopsPerSecond(type) * efficiency(counts)) +
+        calls * machine.kernelOverhead / toDouble(machine.threads);
+    for (const Role role : {Role::A, Role::B, Role::C}) {
+      const double elements = dims.elements(role);
+      // What a kernel crosses it reads element by element, as rows of one.
+      const double row = isCrossed(role) ? 1 : dims.run(role, counts);
+      cost.packSeconds += memory.rows(elements / row);
+      cost.memorySeconds += memory.stream(elements);
+    }
     return cost;
   }
 
-  LocalCost unary() const { return traffic({Role::A, Role::C}); }
+  LocalCost unary() const {
+    LocalCost cost;
+    for (const Role role : {Role::A, Role::C})
+      cost.memorySeconds += memory.stream(dims.elements(role));
+    const double elements = dims.elements(Role::A);
+    const std::size_t unit = dims.fastest(Role::A);
+    if (unit < dims.size()) {
+      const double row = toDouble(dims.extent(unit));
+      cost.packSeconds =
+          isCrossed(Role::A) ? memory.pack({elements, row, true}) : memory.rows(elements / row);
+    }
+    if (inner < dims.size())
+      cost.packSeconds += memory.rows(dims.elements(Role::C) / toDouble(dims.extent(inner)));
+    return cost;
+  }
 
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
 
-  /// Every tensor once, in memorySeconds; what rows and crossing them take beyond in packSeconds.
-  LocalCost traffic(std::initializer_list<Role> roles) const {
-    LocalCost cost;
-    for (const Role role : roles) {
-      const double elements = dims.elements(role);
-      const std::size_t unit = dims.fastest(role);
-      cost.memorySeconds += memory.stream(elements);
-      if (unit == dims.size())
-        continue;
-      const double row = static_cast<double>(dims.extent(unit));
-      cost.packSeconds +=
-          isCrossed(role, unit) ? memory.pack({elements, row, true}) : memory.rows(elements / row);
-    }
-    return cost;
-  }
-
   /// Whether the tensor and the result have both of each other's fastest dims.
-  bool isCrossed(Role role, std::size_t unit) const {
-    return unit != inner && inner != dims.size() && dims.stride(Role::C, unit) != 0 &&
-           dims.stride(role, inner) != 0;
+  bool isCrossed(Role role) const {
+    const std::size_t unit = dims.fastest(role);
+    return unit != inner && inner < dims.size() && unit < dims.size() &&
+           dims.stride(Role::C, unit) != 0 && dims.stride(role, inner) != 0;
   }
 
-  /// Calls of tile kernels: each goes along one dim of each class.
-  double calls() const {
+  /// Indices of each dim in one call of a tile's kernel: it goes along a dim of each class.
+  DimCounts kernelCounts() const {
     constexpr int64_t kStream = 2048;
-    double product = dims.iterations();
+    DimCounts counts(dims.size(), 1);
+    const bool isLongerA = dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N);
     for (const DimClass dimClass : {DimClass::C, DimClass::M, DimClass::N, DimClass::K}) {
-      const DimIndices candidates =
-          dims.bySpeed(dimClass, dimClass == DimClass::K ? Role::A : Role::C);
+      const Role order = dimClass != DimClass::K ? Role::C : isLongerA ? Role::A : Role::B;
+      const DimIndices candidates = dims.bySpeed(dimClass, order);
       if (!candidates.empty())
-        product /= static_cast<double>(std::min(dims.extent(candidates.front()), kStream));
+        counts[candidates.front()] = std::min(dims.extent(candidates.front()), kStream);
     }
-    return product;
+    return counts;
+  }
+
+  /// Of a kernel that vectorises along the fastest dim of the result; sums of a scalar or of
+  /// batches have as many operands a flop as products with k = 1.
+  double efficiency(const DimCounts &counts) const {
+    TileSize tile;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      if (dims[dim].dimClass == DimClass::K)
+        tile.k *= toDouble(counts[dim]);
+      if (dim == inner)
+        tile.m = toDouble(counts[dim]);
+    }
+    const std::size_t unit = dims.fastest(Role::A);
+    const bool isAlongK = unit < dims.size() && dims[unit].dimClass == DimClass::K &&
+                          dims.elements(Role::C) * 4 < dims.iterations();
+    if (inner < dims.size() && dims[inner].dimClass != DimClass::C && !isAlongK)
+      return tileEfficiency(machine, type, tile);
+    tile.m = std::max(tile.m, isAlongK ? tile.k : 1);
+    tile.k = 1;
+    return tileEfficiency(machine, type, tile);
   }
 
   const WorkDims &dims;

@@ -83,6 +83,24 @@ int64_t WorkDims::extentOf(DimClass dimClass) const {
   return product;
 }
 
+double WorkDims::run(Role role, const DimCounts &counts) const {
+  DimIndices order;
+  for (std::size_t d = 0; d < size(); ++d)
+    if (stride(role, d) != 0)
+      order.push_back(d);
+  llvm::sort(order,
+             [&](std::size_t a, std::size_t b) { return stride(role, a) < stride(role, b); });
+  int64_t run = 1;
+  for (const std::size_t dim : order) {
+    if (stride(role, dim) != run)
+      break;
+    run *= counts[dim];
+    if (counts[dim] < extent(dim))
+      break;
+  }
+  return static_cast<double>(run);
+}
+
 double WorkDims::elements(Role role) const {
   double product = 1;
   for (std::size_t d = 0; d < size(); ++d)

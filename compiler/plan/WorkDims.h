@@ -43,6 +43,8 @@ public:
   std::size_t fastest(Role role) const;
   /// The product of the extents of a class.
   int64_t extentOf(DimClass dimClass) const;
+  /// Neighbours in a role's tensor that a part of the work has: so many indices of each dim.
+  double run(Role role, const DimCounts &counts) const;
   /// Elements of a role's tensor.
   double elements(Role role) const;
   /// The product of all extents.

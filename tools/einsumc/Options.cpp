@@ -6,6 +6,7 @@
 
 #include "Options.h"
 
+#include "compiler/support/CommandLine.h"
 #include "einsumc/Config.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -93,17 +94,6 @@ struct CommandLine {
   cl::opt<bool> timePasses{"time-passes", cl::desc("Print the time of every pass (on stderr)"),
                            cl::cat(category)};
 };
-
-/// LLVM's libraries register dozens of options of their own, which are none of our users' business
-/// (and one has the name of ours): all go but those that print help and the version.
-void removeForeignOptions() {
-  std::vector<cl::Option *> foreign;
-  for (const auto &[name, option] : cl::getRegisteredOptions())
-    if (!name.starts_with("help") && name != "version")
-      foreign.push_back(option);
-  for (cl::Option *option : foreign)
-    option->removeArgument();
-}
 
 bool usageError(const llvm::Twine &message) {
   llvm::errs() << "einsumc: " << message << "\nTry 'einsumc --help'.\n";
