@@ -24,7 +24,7 @@ namespace einsumc {
 namespace {
 
 /// Combinations of orders that are estimated for a node, in trees of many nodes and of few.
-constexpr std::size_t kCombinations = 100, kCombinationsOfTree = 4096;
+constexpr std::size_t kCombinations = 64, kCombinationsOfTree = 4096;
 /// Rounds at most, and what one must gain for another to follow.
 constexpr int kRounds = 3;
 constexpr double kWorthARound = 0.01;
