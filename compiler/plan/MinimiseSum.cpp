@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <set>
 
 namespace einsumc {
@@ -129,12 +128,13 @@ private:
     return product;
   }
 
+  /// The variable left with the least measure, the first of equals.
   template <class Measure> std::size_t best(Measure measure) const {
-    std::optional<std::size_t> found;
+    std::size_t found = kNone;
     for (std::size_t v = 0; v < extents.size(); ++v)
-      if (isLeft[v] && (!found || measure(v) < measure(*found)))
+      if (isLeft[v] && (found == kNone || measure(v) < measure(found)))
         found = v;
-    return *found;
+    return found;
   }
   std::size_t smallestBucket() const {
     return best([&](std::size_t v) { return jointSizes[v]; });

@@ -74,6 +74,7 @@ public:
       return std::move(orders);
     }
     std::vector<UseView> views;
+    views.reserve(uses.size());
     for (const TensorUse &use : uses)
       views.push_back(viewOf(tree, use));
     for (const UseView &view : views)

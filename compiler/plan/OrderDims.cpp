@@ -133,6 +133,7 @@ public:
   DimOrders run() {
     trim();
     std::vector<std::size_t> choices;
+    choices.reserve(variables.size());
     for (const Variable &variable : variables)
       choices.push_back(variable.orders.size());
     std::vector<CostTable> tables;

@@ -6,6 +6,7 @@
 
 #include "compiler/plan/OrderDims.h"
 #include "compiler/ir/ReadPlan.h"
+#include "compiler/plan/Algorithms.h"
 #include "compiler/plan/Plan.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,18 @@ private:
           (mayRepeat || !isUsed))
         dim = other;
     }
+    if (mayRepeat && below(2) == 0)
+      takeDiagonal(operand.dims);
     return operand;
+  }
+
+  /// Gives positions of equal extents the same dim.
+  void takeDiagonal(std::vector<DimId> &positions) const {
+    for (DimId &dim : positions)
+      dim = *std::find_if(positions.begin(), positions.end(), [&](DimId other) {
+        return dims[static_cast<std::size_t>(other)].extent ==
+               dims[static_cast<std::size_t>(dim)].extent;
+      });
   }
 
   Node unary() {
@@ -205,12 +217,28 @@ TEST(OrderDims, ReorderedBackIsTheSameTree) {
   }
 }
 
+/// An algorithm for every node that allows it, so that plans have travellers of all kinds.
+PartialSchedule someAlgorithms(const Tree &tree, unsigned seed) {
+  const std::vector<std::string> names = algorithmNames();
+  PartialSchedule result;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    const auto schedule =
+        scheduleByName(tree, id, names[(seed + static_cast<unsigned>(id)) % names.size()], 4);
+    if (const auto *node = std::get_if<NodeSchedule>(&schedule))
+      result.nodes[id] = *node;
+  }
+  return result;
+}
+
 /// A plan that was printed for the ordered tree is read for the declared one.
 TEST(OrderDims, PlansCarryTheOrders) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const Tree tree = RandomTree(seed, 5, 6).make();
     const Tree ordered = orderDims(tree, Machine{});
-    const std::string text = printed(ordered, plan(ordered, Machine{}, {4, {}}));
+    const std::string text =
+        printed(ordered, plan(ordered, Machine{}, {4, someAlgorithms(ordered, seed)}));
     Diagnostics diagnostics;
     const std::optional<PartialSchedule> read =
         readPlan(diagnostics.addText("plan", text), tree, 4, diagnostics);
