@@ -72,11 +72,11 @@ struct Machine {
   /// From the first level to the last.
   std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {512 << 10, 100e9}, {16 << 20, 50e9}};
   double kernelOverhead = 10e-9; ///< seconds for the call of a tile's kernel
-  KernelEfficiency kernelEfficiency = {{4, 16, 64, 256},
+  KernelEfficiency kernelEfficiency = {{8, 16, 64, 256},
                                        {1, 4, 16, 64, 128},
-                                       {{0.01, 0.01, 0.01, 0.02, 0.02},
-                                        {0.04, 0.13, 0.25, 0.35, 0.35},
-                                        {0.12, 0.45, 0.7, 0.7, 0.7},
+                                       {{0.02, 0.07, 0.13, 0.17, 0.18},
+                                        {0.04, 0.13, 0.25, 0.33, 0.35},
+                                        {0.12, 0.45, 0.7, 0.75, 0.75},
                                         {0.12, 0.45, 0.7, 0.85, 0.9}}};
   PackRates pack;
   std::string topology = "full"; ///< `full`, `ring`, `torus:4x4x4`, `fattree:k`

@@ -4,7 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "compiler/lower/NestDims.h"
+#include "compiler/lower/Nests.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -28,7 +28,7 @@ constexpr int64_t kPrivateResult = int64_t{1} << 16;
 
 class StreamNest {
 public:
-  StreamNest(const NestDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
+  StreamNest(const WorkDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
@@ -37,11 +37,11 @@ public:
     std::vector<NestLoop> sums;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
       addLoops(dimClass, Role::C, outer);
-    addLoops(DimClass::K, nest.leftRole(), sums);
+    addLoops(DimClass::K, Role::A, sums);
     std::stable_partition(outer.begin(), outer.end(),
                           [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
     nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
-                          iterations(sums) >= kFewTasks && dims.resultSize() <= kPrivateResult;
+                          iterations(sums) >= kFewTasks && dims.elements(Role::C) <= kPrivateResult;
     const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
     const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
     nest.teamLoops = team.size();
@@ -54,9 +54,8 @@ private:
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
     nest.n = side(DimClass::N, Role::C);
-    nest.k = side(DimClass::K, dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N)
-                                   ? nest.leftRole()
-                                   : nest.rightRole());
+    nest.k = side(DimClass::K,
+                  dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
     for (std::size_t d = 0; d < nest.dims.size(); ++d)
       if (isCrossed(d))
         for (NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
@@ -75,7 +74,7 @@ private:
   }
 
   NestSide side(DimClass dimClass, Role role) const {
-    const std::vector<std::size_t> candidates = dims.bySpeed(dimClass, role);
+    const DimIndices candidates = dims.bySpeed(dimClass, role);
     if (candidates.empty())
       return {};
     return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
@@ -109,7 +108,7 @@ private:
   }
 
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
-    const std::vector<std::size_t> inOrder = dims.bySpeed(dimClass, role);
+    const DimIndices inOrder = dims.bySpeed(dimClass, role);
     for (std::size_t dim : llvm::reverse(inOrder))
       if (stepOf(dim) < dims.extent(dim))
         loops.push_back({dim, stepOf(dim)});
@@ -122,12 +121,12 @@ private:
     return product;
   }
 
-  const NestDims &dims;
+  const WorkDims &dims;
   LocalNest &nest;
 };
 
 } // namespace
 
-void streamNest(const NestDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
+void streamNest(const WorkDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
 
 } // namespace einsumc

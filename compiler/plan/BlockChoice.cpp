@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace einsumc {
 
@@ -182,12 +183,13 @@ private:
         balanced(dims.extent(largest), ceilDiv(choice.counts[largest], 2), step);
   }
 
-  /// The only dim of a class with more than one index in a block; size() when there is none,
-  /// nothing when there are several.
+  /// The only dim of a class that a block has more than one index of, or all; size() when there is
+  /// none, nothing when there are several.
   std::optional<std::size_t> onlyDim(DimClass dimClass) const {
     std::size_t found = dims.size();
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      if (dims[dim].dimClass != dimClass || choice.counts[dim] == 1)
+      const bool isOutside = choice.counts[dim] == 1 && dims.extent(dim) > 1;
+      if (dims[dim].dimClass != dimClass || isOutside)
         continue;
       if (found != dims.size())
         return std::nullopt;

@@ -29,7 +29,7 @@ struct BlockChoice {
 };
 
 /// Chooses the blocks.
-/// \param dims with A as L; no extents of 1
+/// \param dims with A as L
 /// \param isSerial one thread computes all
 BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial);
 

@@ -7,7 +7,6 @@
 #include "compiler/plan/KernelRate.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace einsumc {
 
@@ -19,15 +18,14 @@ struct AxisPlace {
   double share = 0;
 };
 
-/// Linear in the logarithm; the ends hold beyond the axis.
 AxisPlace placeOn(const std::vector<int64_t> &axis, double value) {
   std::size_t at = 0;
   while (at + 2 < axis.size() && value >= static_cast<double>(axis[at + 1]))
     ++at;
   if (at + 1 >= axis.size())
-    return {0, 0};
+    return {};
   const auto low = static_cast<double>(axis[at]), high = static_cast<double>(axis[at + 1]);
-  return {at, std::clamp(std::log(value / low) / std::log(high / low), 0.0, 1.0)};
+  return {at, std::clamp((value - low) / (high - low), 0.0, 1.0)};
 }
 
 } // namespace
@@ -45,16 +43,24 @@ TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k) {
 }
 
 double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile) {
-  const auto elementBytes = static_cast<double>(sizeInBytes(type));
   const KernelEfficiency &known = machine.kernelEfficiency;
-  const AxisPlace m = placeOn(known.mBytes, tile.m * elementBytes), k = placeOn(known.k, tile.k);
-  auto along = [&](std::size_t row) {
-    const std::vector<double> &line = known.table[row];
-    const double next = k.at + 1 < line.size() ? line[k.at + 1] : line[k.at];
-    return line[k.at] + k.share * (next - line[k.at]);
+  const double mBytes = tile.m * static_cast<double>(sizeInBytes(type));
+  const AxisPlace m = placeOn(known.mBytes, mBytes), k = placeOn(known.k, tile.k);
+  // Between two sizes a tile takes a time between theirs; beyond the largest it is as efficient,
+  // and below the smallest it takes as long.
+  const auto time = [&](std::size_t row, std::size_t column) {
+    return static_cast<double>(known.mBytes[row]) * static_cast<double>(known.k[column]) /
+           known.table[row][column];
   };
-  const double low = along(m.at);
-  return m.at + 1 < known.table.size() ? low + m.share * (along(m.at + 1) - low) : low;
+  const auto between = [](double low, double high, double share) {
+    return low + share * (high - low);
+  };
+  const std::size_t nextM = std::min(m.at + 1, known.mBytes.size() - 1);
+  const std::size_t nextK = std::min(k.at + 1, known.k.size() - 1);
+  const double seconds = between(between(time(m.at, k.at), time(m.at, nextK), k.share),
+                                 between(time(nextM, k.at), time(nextM, nextK), k.share), m.share);
+  return std::min(mBytes, static_cast<double>(known.mBytes.back())) *
+         std::min(tile.k, static_cast<double>(known.k.back())) / seconds;
 }
 
 } // namespace einsumc

@@ -17,20 +17,20 @@ namespace einsumc {
 double LocalCost::seconds() const { return std::max(kernelSeconds + packSeconds, memorySeconds); }
 
 LocalCost localCost(const LocalWork &work, const Machine &machine) {
-  // The other way round must be clearly cheaper: the usual one is the better known.
-  constexpr double kClearly = 0.95;
+  // The other way round must be cheaper by more than the error of the estimate.
+  constexpr double kClearly = 0.8;
   const WorkDims dims = WorkDims::fused(work);
   if (work.isUnary)
     return unaryCost(dims, work.type, machine);
   const bool isUsuallySwapped = isResultAlongB(dims);
+  const WorkDims usualDims = isUsuallySwapped ? dims.exchanged() : dims;
   if (isStreaming(dims)) {
-    LocalCost cost = streamCost(dims, work.type, machine);
+    LocalCost cost = streamCost(usualDims, work.type, machine);
     cost.swapped = isUsuallySwapped;
     return cost;
   }
-  const WorkDims exchanged = dims.exchanged();
-  LocalCost usual = blockCost(isUsuallySwapped ? exchanged : dims, work.type, machine);
-  LocalCost other = blockCost(isUsuallySwapped ? dims : exchanged, work.type, machine);
+  LocalCost usual = blockCost(usualDims, work.type, machine);
+  LocalCost other = blockCost(usualDims.exchanged(), work.type, machine);
   usual.swapped = isUsuallySwapped;
   other.swapped = !isUsuallySwapped;
   return other.seconds() < kClearly * usual.seconds() ? other : usual;

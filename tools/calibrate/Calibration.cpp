@@ -114,7 +114,7 @@ private:
   void measureKernels() {
     machine.kernelOverhead = rounded(callSeconds(effort));
     KernelEfficiency &known = machine.kernelEfficiency;
-    known = {{4, 16, 32, 64, 128, 256}, {1, 4, 16, 64, 128}, {}};
+    known = {{8, 16, 32, 64, 128, 256}, {1, 4, 16, 64, 128}, {}};
     for (const int64_t bytes : known.mBytes) {
       std::vector<double> line;
       for (const int64_t k : known.k) {

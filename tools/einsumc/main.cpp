@@ -117,7 +117,7 @@ private:
       return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
 
     const std::optional<LoweredProgram> program =
-        timer.run("lower", [&] { return lower(tree, schedule, diagnostics); });
+        timer.run("lower", [&] { return lower(tree, machine, schedule, diagnostics); });
     if (!program)
       return kMistake;
     if (options.stage == Stage::Loops)
