@@ -27,6 +27,7 @@ program_flags = toolchain["compile_flags"] + toolchain["include_flags"]
 config.substitutions += [
     ("%check-run", command(python, f"{test_dir}/run/harness.py", config.toolchain_file) + " %t"),
     ("%build-program", command(python, f"{test_dir}/build_program.py", config.toolchain_file)),
+    ("%calibrate", command(toolchain["calibrate"])),
     ("%einsumc", command(toolchain["einsumc"])),
     ("%python", command(python)),
     ("%not", command(f"{toolchain['llvm_tools_dir']}/not")),

@@ -7,7 +7,7 @@
 #include "compiler/codegen/EmitDescription.h"
 
 #include "compiler/codegen/EmitNode.h"
-#include "compiler/ir/Cost.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/ir/Moves.h"
 #include "compiler/support/Text.h"
 

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/Machine.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -16,9 +17,51 @@
 
 namespace einsumc {
 
+namespace {
+
+void printCaches(const std::vector<CacheLevel> &caches, llvm::json::OStream &json) {
+  json.attributeArray("caches", [&] {
+    for (const CacheLevel &level : caches)
+      json.object([&] {
+        json.attribute("bytes", level.bytes);
+        json.attribute("bandwidth", level.bandwidth);
+      });
+  });
+}
+
+void printEfficiency(const KernelEfficiency &known, llvm::json::OStream &json) {
+  json.attributeObject("kernel_efficiency", [&] {
+    json.attribute("m_bytes", llvm::json::Array(known.mBytes));
+    json.attribute("k", llvm::json::Array(known.k));
+    json.attributeArray("table", [&] {
+      for (const std::vector<double> &line : known.table)
+        json.value(llvm::json::Array(line));
+    });
+  });
+}
+
+void printPack(const PackRates &pack, llvm::json::OStream &json) {
+  auto copy = [&](const char *name, const CopyRate &rate) {
+    json.attributeObject(name, [&] {
+      json.attribute("rate", rate.rate);
+      json.attribute("row", rate.row);
+      json.attribute("memory_row", rate.memoryRow);
+    });
+  };
+  json.attributeObject("pack", [&] {
+    copy("contiguous", pack.contiguous);
+    copy("transposed", pack.transposed);
+    json.attribute("scattered", pack.scattered);
+  });
+}
+
+} // namespace
+
 void print(const Machine &machine, llvm::raw_ostream &stream) {
   llvm::json::OStream json(stream, 2);
   json.object([&] {
+    if (!machine.comment.empty())
+      json.attribute("comment", machine.comment);
     json.attributeArray("alpha", [&] {
       json.value(machine.withinNode.alpha);
       json.value(machine.betweenNodes.alpha);
@@ -34,6 +77,11 @@ void print(const Machine &machine, llvm::raw_ostream &stream) {
     json.attribute("memory_bandwidth", machine.memoryBandwidth);
     json.attribute("memory", machine.memory);
     json.attribute("ranks_per_node", machine.ranksPerNode);
+    json.attribute("threads", machine.threads);
+    printCaches(machine.caches, json);
+    json.attribute("kernel_overhead", machine.kernelOverhead);
+    printEfficiency(machine.kernelEfficiency, json);
+    printPack(machine.pack, json);
     json.attribute("topology", machine.topology);
   });
   stream << "\n";
@@ -74,14 +122,16 @@ public:
       return std::nullopt;
     }
     for (const auto &[key, member] : *object)
-      readMember(key, member);
+      if (!readMember(key, member))
+        error(key, "unknown member '" + key.str() + "' of a machine file");
     if (failed)
       return std::nullopt;
     return machine;
   }
 
 private:
-  void readMember(llvm::StringRef key, const llvm::json::Value &value) {
+  /// Whether there is such a member.
+  bool readMember(llvm::StringRef key, const llvm::json::Value &value) {
     if (key == "alpha")
       readPair(key, value, machine.withinNode.alpha, machine.betweenNodes.alpha);
     else if (key == "beta")
@@ -96,27 +146,54 @@ private:
       readCount(key, value, machine.ranksPerNode);
     else if (key == "topology")
       readTopology(value);
-    else if (key != "comment")
-      error(key, "unknown member '" + key.str() + "' of a machine file");
+    else if (key == "comment")
+      readComment(value);
+    else
+      return readComputeMember(key, value);
+    return true;
+  }
+
+  /// The members for the time that a rank computes.
+  bool readComputeMember(llvm::StringRef key, const llvm::json::Value &value) {
+    if (key == "threads")
+      readCount(key, value, machine.threads);
+    else if (key == "caches")
+      readCaches(value);
+    else if (key == "kernel_overhead")
+      readTime(key, value, machine.kernelOverhead);
+    else if (key == "kernel_efficiency")
+      readEfficiency(value);
+    else if (key == "pack")
+      readPack(value);
+    else
+      return false;
+    return true;
   }
 
   void readPositive(llvm::StringRef key, const llvm::json::Value &value, double &target) {
     const std::optional<double> number = value.getAsNumber();
-    if (!number || !std::isfinite(*number) || *number < 0 ||
-        (*number == 0 && !key.starts_with("alpha") && !key.starts_with("beta")))
+    if (!number || !std::isfinite(*number) || *number <= 0)
       return error(key, "'" + key.str() + "' must be a positive number");
     target = *number;
+  }
+
+  /// A time may be 0.
+  void readTime(llvm::StringRef key, const llvm::json::Value &value, double &target) {
+    if (value.getAsNumber() == 0)
+      target = 0;
+    else
+      readPositive(key, value, target);
   }
 
   void readPair(llvm::StringRef key, const llvm::json::Value &value, double &within,
                 double &between) {
     const llvm::json::Array *pair = value.getAsArray();
     if (!pair) {
-      readPositive(key, value, within);
+      readTime(key, value, within);
       between = within;
     } else if (pair->size() == 2) {
-      readPositive(key, (*pair)[0], within);
-      readPositive(key, (*pair)[1], between);
+      readTime(key, (*pair)[0], within);
+      readTime(key, (*pair)[1], between);
     } else {
       error(key, "'" + key.str() + "' takes one number, or two: within a node, between nodes");
     }
@@ -151,6 +228,122 @@ private:
     if (!name || !isTopology(*name))
       return error("topology", "'topology' must be full, ring, torus:AxBxC or fattree:K");
     machine.topology = name->str();
+  }
+
+  void readComment(const llvm::json::Value &value) {
+    const std::optional<llvm::StringRef> words = value.getAsString();
+    if (!words)
+      return error("comment", "'comment' must be text");
+    machine.comment = words->str();
+  }
+
+  /// Calls `read(key, value)` for every member of an object; it returns whether it knows the key.
+  template <class Read>
+  void readObject(llvm::StringRef name, const llvm::json::Value &value,
+                  llvm::ArrayRef<llvm::StringRef> members, Read read) {
+    const llvm::json::Object *object = value.getAsObject();
+    if (!object)
+      return error(name, "'" + name.str() + "' must be an object with the members " +
+                             llvm::join(members, ", "));
+    for (const auto &[key, member] : *object)
+      if (!llvm::is_contained(members, llvm::StringRef(key)))
+        error(key, "unknown member '" + key.str() + "' of '" + name.str() + "'");
+      else
+        read(llvm::StringRef(key), member);
+  }
+
+  void readCaches(const llvm::json::Value &value) {
+    const llvm::json::Array *levels = value.getAsArray();
+    if (!levels)
+      return error("caches", "'caches' must be a list of levels");
+    machine.caches.clear();
+    for (const llvm::json::Value &element : *levels) {
+      CacheLevel level{0, 0};
+      readObject("caches", element, {"bytes", "bandwidth"},
+                 [&](llvm::StringRef key, const llvm::json::Value &member) {
+                   if (key == "bytes")
+                     readCount(key, member, level.bytes);
+                   else
+                     readPositive(key, member, level.bandwidth);
+                 });
+      const bool isLarger = machine.caches.empty() || level.bytes > machine.caches.back().bytes;
+      if (level.bytes < 1 || !(level.bandwidth > 0) || !isLarger)
+        return error("caches", "every level of 'caches' needs bytes, more than the one before, and "
+                               "a bandwidth");
+      machine.caches.push_back(level);
+    }
+  }
+
+  /// An axis of the table: whole numbers that increase.
+  void readAxis(llvm::StringRef key, const llvm::json::Value &value, std::vector<int64_t> &axis) {
+    const llvm::json::Array *numbers = value.getAsArray();
+    axis.clear();
+    if (numbers)
+      for (const llvm::json::Value &element : *numbers) {
+        const int64_t number = element.getAsInteger().value_or(0);
+        if (number <= (axis.empty() ? 0 : axis.back()))
+          return error(key, "'" + key.str() + "' must list whole numbers that increase");
+        axis.push_back(number);
+      }
+    if (axis.empty())
+      error(key, "'" + key.str() + "' must list whole numbers that increase");
+  }
+
+  void readShares(const llvm::json::Value &value, std::vector<std::vector<double>> &table) {
+    table.clear();
+    const llvm::json::Array *lines = value.getAsArray();
+    if (!lines)
+      return;
+    for (const llvm::json::Value &line : *lines) {
+      table.emplace_back();
+      if (const llvm::json::Array *shares = line.getAsArray())
+        for (const llvm::json::Value &share : *shares)
+          table.back().push_back(share.getAsNumber().value_or(0));
+    }
+  }
+
+  void readEfficiency(const llvm::json::Value &value) {
+    KernelEfficiency known;
+    readObject("kernel_efficiency", value, {"m_bytes", "k", "table"},
+               [&](llvm::StringRef key, const llvm::json::Value &member) {
+                 if (key == "table")
+                   readShares(member, known.table);
+                 else
+                   readAxis(key, member, key == "k" ? known.k : known.mBytes);
+               });
+    const bool isFilled =
+        !known.table.empty() && known.table.size() == known.mBytes.size() &&
+        llvm::all_of(known.table, [&](const std::vector<double> &line) {
+          return line.size() == known.k.size() &&
+                 llvm::all_of(line, [](double share) { return share > 0 && share <= 1; });
+        });
+    if (!isFilled)
+      return error("kernel_efficiency",
+                   "the table of 'kernel_efficiency' needs a line an entry of 'm_bytes', each with "
+                   "a share above 0, at most 1, an entry of 'k'");
+    machine.kernelEfficiency = std::move(known);
+  }
+
+  void readPack(const llvm::json::Value &value) {
+    readObject("pack", value, {"contiguous", "transposed", "scattered"},
+               [&](llvm::StringRef key, const llvm::json::Value &member) {
+                 if (key == "scattered")
+                   readPositive(key, member, machine.pack.scattered);
+                 else
+                   readCopy(key, member,
+                            key == "contiguous" ? machine.pack.contiguous
+                                                : machine.pack.transposed);
+               });
+  }
+
+  void readCopy(llvm::StringRef name, const llvm::json::Value &value, CopyRate &copy) {
+    readObject(name, value, {"rate", "row", "memory_row"},
+               [&](llvm::StringRef key, const llvm::json::Value &member) {
+                 if (key == "rate")
+                   readPositive(key, member, copy.rate);
+                 else
+                   readTime(key, member, key == "row" ? copy.row : copy.memoryRow);
+               });
   }
 
   /// JSON values carry no place: points at the first appearance of the member's name.

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace einsumc {
 
@@ -25,16 +26,61 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
-/// What the cost model knows of a machine. All rates are those of one rank.
+/// One level of cache.
+struct CacheLevel {
+  int64_t bytes = 0;    ///< of all threads of a rank together
+  double bandwidth = 0; ///< bytes a second of loops that go through tensors in this level
+  bool operator==(const CacheLevel &) const = default;
+};
+
+/// The share of the peak that kernels of tiles reach, by the extents of a tile: a line of `table`
+/// an entry of `mBytes`, a column an entry of `k`. Both increase.
+struct KernelEfficiency {
+  std::vector<int64_t> mBytes; ///< extents along m times the bytes of an element
+  std::vector<int64_t> k;
+  std::vector<std::vector<double>> table; ///< above 0, at most 1
+  bool operator==(const KernelEfficiency &) const = default;
+};
+
+/// How fast a kind of copy packs blocks.
+struct CopyRate {
+  double rate = 0;      ///< bytes a second in the caches
+  double row = 0;       ///< seconds more for each row of neighbours in the tensor
+  double memoryRow = 0; ///< seconds more for each row that comes from memory
+  bool operator==(const CopyRate &) const = default;
+};
+
+/// How fast tensors are packed into blocks, and blocks written to tensors.
+struct PackRates {
+  CopyRate contiguous{40e9, 0.5e-9, 10e-9}; ///< between neighbours in both
+  CopyRate transposed{20e9, 1e-9, 20e-9};   ///< neighbours in one are none in the other
+  double scattered = 4e9; ///< bytes a second of results that are contiguous along no m dim
+  bool operator==(const PackRates &) const = default;
+};
+
+/// What the cost model knows of a machine. Rates (bytes and flops a second) are those of one
+/// rank, all its threads together; times (seconds) those of one thread.
 struct Machine {
   Link withinNode{1e-6, 1.0 / 10e9};   ///< between ranks of one node
   Link betweenNodes{2e-6, 1.0 / 10e9}; ///< between nodes
-  double flopsF32 = 200e9;             ///< sustained flops a second, f32
-  double flopsF64 = 100e9;             ///< sustained flops a second, f64
+  double flopsF32 = 200e9;             ///< peak of multiply-adds, flops a second
+  double flopsF64 = 100e9;             ///< the same for f64
   double memoryBandwidth = 20e9;       ///< bytes a second
   int64_t memory = int64_t{4} << 30;   ///< bytes
   int64_t ranksPerNode = 1;
+  int64_t threads = 1; ///< of a rank, to which the rates belong
+  /// From the first level to the last.
+  std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {512 << 10, 100e9}, {16 << 20, 50e9}};
+  double kernelOverhead = 10e-9; ///< seconds for the call of a tile's kernel
+  KernelEfficiency kernelEfficiency = {{8, 16, 64, 256},
+                                       {1, 4, 16, 64, 128},
+                                       {{0.02, 0.07, 0.13, 0.17, 0.18},
+                                        {0.04, 0.13, 0.25, 0.33, 0.35},
+                                        {0.12, 0.45, 0.7, 0.75, 0.75},
+                                        {0.12, 0.45, 0.7, 0.85, 0.9}}};
+  PackRates pack;
   std::string topology = "full"; ///< `full`, `ring`, `torus:4x4x4`, `fattree:k`
+  std::string comment;           ///< for people: when and where it was measured
 
   double flopsPerSecond(ElementType type) const {
     return type == ElementType::F32 ? flopsF32 : flopsF64;
@@ -51,6 +97,12 @@ void print(const Machine &machine, llvm::raw_ostream &stream);
 ///   memory_bandwidth   bytes a second
 ///   memory             bytes
 ///   ranks_per_node     at least 1
+///   threads            at least 1
+///   caches             [{"bytes": b, "bandwidth": r}, ...], larger and larger
+///   kernel_overhead    seconds
+///   kernel_efficiency  {"m_bytes": [...], "k": [...], "table": [[...], ...]}
+///   pack               {"contiguous": c, "transposed": c, "scattered": bytes a second}, c being
+///                      {"rate": bytes a second, "row": seconds, "memory_row": seconds}
 ///   topology           "full", "ring", "torus:AxBxC", "fattree:K"
 ///   comment            any text
 /// A member that is absent keeps the built-in value; an unknown one is an error.

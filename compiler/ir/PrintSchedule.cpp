@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "compiler/ir/DimOrders.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/support/Text.h"
 
@@ -97,8 +98,9 @@ void print(const Tree &tree, const Schedule &schedule, llvm::raw_ostream &stream
       continue;
     }
     const NodeSchedule &on = schedule.nodes[index];
-    stream << node.name << ": " << nodeScheduleText(tree, id, on) << "  # "
-           << algorithmName(tree, id, on) << "\n";
+    stream << (isIntermediate(tree, id) ? tensorText(tree, node.name, node.dims) : node.name)
+           << ": " << nodeScheduleText(tree, id, on) << "  # " << algorithmName(tree, id, on)
+           << "\n";
   }
   for (NodeId id = 0; id < tree.size(); ++id)
     if (const std::optional<Placement> &place = schedule.finals[static_cast<std::size_t>(id)])

@@ -74,8 +74,6 @@ private:
     const bool isFinal = name.isWord("final") && lexer.peek().isIdentifier();
     if (isFinal)
       name = lexer.take();
-    if (!lexer.expect(":"))
-      return false;
     const std::optional<NodeId> node = tree.find(name.text);
     if (!node) {
       diagnostics.error(name.start(), "the tree has no tensor '" + name.text + "'", name.range());
@@ -89,9 +87,54 @@ private:
       diagnostics.error(name.start(), "a second line for '" + name.text + "'", name.range());
       return false;
     }
+    if (!isFinal && lexer.peek().is("[") && !readOrder(name, *node))
+      return false;
+    if (!lexer.expect(":"))
+      return false;
     if (isFinal || tree.node(*node).kind == NodeKind::Input)
       return readPlacementLine(name, *node, isFinal);
     return readNodeLine(name, *node);
+  }
+
+  /// Reads the dims that a tensor is stored with: each of its own, once.
+  bool readOrder(const Token &name, NodeId node) {
+    lexer.take();
+    const std::vector<DimId> &declared = tree.node(node).dims;
+    std::vector<DimId> order;
+    while (!lexer.peek().is("]")) {
+      if (!order.empty() && !lexer.expect(","))
+        return false;
+      const Token dim = lexer.peek();
+      if (!dim.isIdentifier())
+        return lexer.unexpected("expected a dim of '" + name.text + "'");
+      lexer.take();
+      const auto found =
+          llvm::find_if(declared, [&](DimId id) { return tree.dim(id).name == dim.text; });
+      if (found == declared.end() || llvm::count(order, *found) == llvm::count(declared, *found)) {
+        diagnostics.error(dim.start(),
+                          (found == declared.end() ? "the tensor has no dim '"
+                                                   : "the tensor has no second dim '") +
+                              dim.text + "'",
+                          dim.range());
+        return false;
+      }
+      order.push_back(*found);
+    }
+    if (order.size() != declared.size())
+      return lexer.unexpected("the order lacks '" + tree.dim(missingDim(declared, order)).name +
+                              "'");
+    lexer.take();
+    if (isIntermediate(tree, node))
+      plan.orders[node] = std::move(order);
+    else if (order != declared)
+      return accept(name, "the order of an input or output is the declared one: " +
+                              tensorText(tree, name.text, declared));
+    return true;
+  }
+
+  static DimId missingDim(const std::vector<DimId> &declared, const std::vector<DimId> &order) {
+    return *llvm::find_if(
+        declared, [&](DimId dim) { return llvm::count(order, dim) < llvm::count(declared, dim); });
   }
 
   bool readPlacementLine(const Token &name, NodeId node, bool isFinal) {

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_IR_READPLAN_H
 #define EINSUMC_IR_READPLAN_H
 
+#include "compiler/ir/DimOrders.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -20,20 +21,25 @@ struct PartialSchedule {
   std::map<NodeId, NodeSchedule> nodes; ///< of unary nodes and contractions
   std::map<NodeId, Placement> inputs;
   std::map<NodeId, Placement> finals; ///< of outputs
+  /// Of intermediates. Positions in the other members are those of the tree that the schedule was
+  /// read for; `reordered` takes them to the tree with the orders.
+  DimOrders orders;
 };
 
 /// Reads a plan as `print(tree, schedule)` writes it:
 ///
 ///   plan      := 'plan' 'ranks' '=' INT line*
-///   line      := NAME ':' grid axes                 a node, or where an input lies
+///   line      := NAME order? ':' grid axes          a node, or where an input lies
 ///              | 'final' NAME ':' grid axes         where an output ends
+///   order     := '[' (DIM (',' DIM)*)? ']'          the tensor's dims as they are stored
 ///   grid      := '[' (INT (',' INT)*)? ']' ('@' INT)?
 ///   axes      := (axis (',' axis)*)?                one an axis of the grid
 ///   axis      := 'B' | 'P' | 'R' | 'S(' t ')' | 'S1(' t ')'         of a placement
 ///              | '-' | DIM ('(' ROLE '=' storage MOVEMENT? ('pace' '=' INT)? ')')?   of a node
 ///
-/// where t is a dim of the tensor, or the number of a position from 0. Lines may be left out: the
-/// planner then chooses. Reports whatever does not fit the tree or breaks a rule of the model.
+/// where t is a dim of the tensor, or the number of a position of \p tree from 0. Lines, and the
+/// orders of intermediates, may be left out: the planner then chooses. Reports whatever does not
+/// fit the tree or breaks a rule of the model.
 /// \param text as returned by `Diagnostics::addText`
 /// \param ranks the number of ranks that the plan must be for
 std::optional<PartialSchedule> readPlan(llvm::StringRef text, const Tree &tree, int64_t ranks,

@@ -125,7 +125,8 @@ std::string gridText(const Grid &grid);
 std::string placementText(const Tree &tree, NodeId tensor, const Placement &placement);
 /// `[4,2] m(B=S(n) gather),k(C=P)`
 std::string nodeScheduleText(const Tree &tree, NodeId node, const NodeSchedule &schedule);
-/// Prints the plan, one line a node; `readPlan` reads an equal schedule back.
+/// Prints the plan, one line a node, with the orders of intermediates; `readPlan` reads an equal
+/// schedule back, for the tree or for any other that `reordered` makes of it.
 void print(const Tree &tree, const Schedule &schedule, llvm::raw_ostream &stream);
 
 } // namespace einsumc

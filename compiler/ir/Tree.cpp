@@ -193,7 +193,8 @@ std::string equationText(const Tree &tree, NodeId id) {
   return factors.empty() ? left : left + " = " + join(factors, " * ");
 }
 
-void print(const Tree &tree, llvm::raw_ostream &stream) {
+void print(const Tree &tree, llvm::raw_ostream &stream,
+           llvm::function_ref<std::string(NodeId)> comment) {
   stream << "dtype " << name(tree.elementType()) << ";\n";
   for (const Dim &dim : tree.dims())
     stream << "dim " << dim.name << " = " << dim.extent << ";\n";
@@ -206,13 +207,13 @@ void print(const Tree &tree, llvm::raw_ostream &stream) {
       pin = " at root";
     if (node.pin.kind == Pin::Kind::Split)
       pin = " split(" + tree.dim(node.dims[static_cast<std::size_t>(node.pin.position)]).name + ")";
-    if (node.kind == NodeKind::Input) {
-      stream << "input " << left << pin << ";\n";
-      continue;
-    }
-    std::string equation = equationText(tree, id);
-    stream << (node.isOutput ? "output " : "") << left << pin << equation.substr(left.size())
-           << ";\n";
+    if (node.kind == NodeKind::Input)
+      stream << "input " << left << pin << ";";
+    else
+      stream << (node.isOutput ? "output " : "") << left << pin
+             << equationText(tree, id).substr(left.size()) << ";";
+    const std::string behind = comment ? comment(id) : "";
+    stream << (behind.empty() ? "" : "  # ") << behind << "\n";
   }
 }
 

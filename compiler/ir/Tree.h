@@ -7,6 +7,7 @@
 #ifndef EINSUMC_IR_TREE_H
 #define EINSUMC_IR_TREE_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/SMLoc.h"
 #include "llvm/Support/raw_ostream.h"
@@ -128,7 +129,9 @@ std::string tensorText(const Tree &tree, llvm::StringRef name, const std::vector
 /// `T[b,r,s] = X[b,i] * U[r,i,s]`
 std::string equationText(const Tree &tree, NodeId id);
 /// Prints the tree as .ein text, from which the frontend reads an equal tree.
-void print(const Tree &tree, llvm::raw_ostream &stream);
+/// \param comment what to write behind a node as a comment of one line, if anything
+void print(const Tree &tree, llvm::raw_ostream &stream,
+           llvm::function_ref<std::string(NodeId)> comment = {});
 
 } // namespace einsumc
 

@@ -6,7 +6,9 @@
 
 #include "compiler/lower/LocalNest.h"
 
-#include "compiler/lower/NestDims.h"
+#include "compiler/lower/Nests.h"
+#include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/LocalCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,41 +18,42 @@ namespace einsumc {
 
 namespace {
 
-/// Below so many flops a team costs more than it gains.
-constexpr double kSerialFlops = 200'000;
-
-/// Lets the operand with the fastest m or n dim of the result play L.
-void orient(const NestDims &dims, LocalNest &nest) {
-  std::optional<std::size_t> fastest;
-  for (std::size_t d = 0; d < nest.dims.size(); ++d)
-    if ((nest.dims[d].dimClass == DimClass::M || nest.dims[d].dimClass == DimClass::N) &&
-        (!fastest || dims.speed(Role::C, d) > dims.speed(Role::C, *fastest)))
-      fastest = d;
-  nest.swapped = fastest && nest.dims[*fastest].dimClass == DimClass::N;
-  if (!nest.swapped)
-    return;
-  for (FusedDim &dim : nest.dims)
-    if (dim.dimClass == DimClass::M || dim.dimClass == DimClass::N)
-      dim.dimClass = dim.dimClass == DimClass::M ? DimClass::N : DimClass::M;
+/// The largest extents of a tensor's blocks on any rank of a grid, at least 1.
+std::vector<int64_t> largestBlock(const Layout &stored, const Grid &grid) {
+  std::vector<int64_t> extents(stored.extents.size(), 1);
+  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank) {
+    const Box block = stored.box(rank);
+    for (std::size_t p = 0; p < extents.size(); ++p)
+      extents[p] = std::max(extents[p], block[p].size());
+  }
+  return extents;
 }
 
-/// Whether the node moves more than it computes, so that its tensors are read in place: one
-/// operand is (nearly) a vector, the elements of a batch lie next to each other, or a batch has
-/// products so small that a call for each would cost more.
-bool isStreaming(const NestDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8;
-  constexpr double kTinyProduct = 1024;
-  const int64_t m = dims.extentOf(DimClass::M);
-  const int64_t n = dims.extentOf(DimClass::N);
-  if (m < kNarrow || n < kNarrow)
-    return true;
-  const std::vector<std::size_t> batch = dims.bySpeed(DimClass::C, Role::C);
-  if (batch.empty() || dims.extent(batch.front()) < kBatch)
-    return false;
-  return dims.isUnit(Role::C, batch.front()) ||
-         static_cast<double>(m) * static_cast<double>(n) *
-                 static_cast<double>(dims.extentOf(DimClass::K)) <=
-             kTinyProduct;
+/// Elements between neighbours along a dim in a row-major tensor; 0 where it lacks the dim.
+int64_t strideOf(const std::vector<DimId> &positions, const std::vector<int64_t> &extents,
+                 DimId dim) {
+  int64_t stride = 1;
+  for (std::size_t p = positions.size(); p-- > 0; stride *= extents[p])
+    if (positions[p] == dim)
+      return stride;
+  return 0;
+}
+
+/// The nest's dims with their strides, as the estimate wants them. A stride of 1 is one on all
+/// ranks, as no block is larger than those that it is computed from.
+LocalWork workOf(const Tree &tree, NodeId node, const NodeSchedule &schedule, const LocalNest &nest,
+                 const std::array<Layout, 3> &stored) {
+  LocalWork work{{}, tree.elementType(), false};
+  for (const FusedDim &dim : nest.dims)
+    work.dims.push_back({dim.dimClass, dim.extent, {}});
+  for (const Role role : {Role::A, Role::B, Role::C}) {
+    const auto index = static_cast<std::size_t>(role);
+    const std::vector<int64_t> extents = largestBlock(stored[index], schedule.grid);
+    for (std::size_t d = 0; d < nest.dims.size(); ++d)
+      work.dims[d].strides[index] =
+          strideOf(dimsOf(tree, node, role), extents, nest.dims[d].dims.back());
+  }
+  return work;
 }
 
 } // namespace
@@ -62,51 +65,17 @@ int64_t NestSide::size() const {
   return product;
 }
 
-int NestDims::speed(Role role, std::size_t dim) const {
-  const std::vector<DimId> &dims = dimsOf(tree, node, role);
-  const auto at = llvm::find(dims, nest.dims[dim].dims.back());
-  return at == dims.end() ? -1 : static_cast<int>(at - dims.begin());
-}
-
-bool NestDims::isUnit(Role role, std::size_t dim) const {
-  const std::vector<DimId> &dims = dimsOf(tree, node, role);
-  const auto last =
-      std::find_if(dims.rbegin(), dims.rend(), [&](DimId d) { return tree.dim(d).extent > 1; });
-  return last != dims.rend() && *last == nest.dims[dim].dims.back();
-}
-
-std::vector<std::size_t> NestDims::bySpeed(DimClass dimClass, Role role) const {
-  std::vector<std::size_t> result;
-  for (std::size_t d = 0; d < nest.dims.size(); ++d)
-    if (nest.dims[d].dimClass == dimClass)
-      result.push_back(d);
-  llvm::sort(result, [&](std::size_t a, std::size_t b) { return speed(role, a) > speed(role, b); });
-  return result;
-}
-
-int64_t NestDims::extentOf(DimClass dimClass) const {
-  int64_t product = 1;
-  for (const FusedDim &dim : nest.dims)
-    if (dim.dimClass == dimClass)
-      product *= dim.extent;
-  return product;
-}
-
-int64_t NestDims::resultSize() const {
-  return extentOf(DimClass::C) * extentOf(DimClass::M) * extentOf(DimClass::N);
-}
-
 LocalNest chooseNest(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                     const std::array<Layout, 3> &stored) {
+                     const std::array<Layout, 3> &stored, const Machine &machine) {
   LocalNest nest;
   nest.dims = fuseDims(tree, node, schedule, {stored.begin(), stored.end()});
-  double flops = 2;
-  for (const FusedDim &dim : nest.dims)
-    flops *= static_cast<double>(dim.extent);
-  nest.serial = flops < kSerialFlops;
-
-  const NestDims dims(tree, node, nest);
-  orient(dims, nest);
+  const LocalWork work = workOf(tree, node, schedule, nest, stored);
+  const WorkDims asInTree({work.dims.begin(), work.dims.end()});
+  nest.serial = 2 * asInTree.iterations() < kSerialFlops;
+  nest.swapped = localCost(work, machine).swapped;
+  const WorkDims dims = nest.swapped ? asInTree.exchanged() : asInTree;
+  for (std::size_t d = 0; d < nest.dims.size(); ++d)
+    nest.dims[d].dimClass = dims[d].dimClass;
   if (isStreaming(dims))
     streamNest(dims, nest);
   else

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_LOWER_LOCALNEST_H
 #define EINSUMC_LOWER_LOCALNEST_H
 
+#include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
 
 #include <array>
@@ -71,8 +72,8 @@ struct CrossedDim {
 
 /// The local loop nest of a contraction: loops around a kernel that multiplies two blocks,
 ///   C[c,m,n] += sum over k of L[c,m,k] * R[c,k,n].
-/// L is the operand whose m dim is the fastest in C (LIBXSMM wants m contiguous in C); that is A,
-/// or B when `swapped`: the classes M and N of the dims are then those after the exchange.
+/// L is the operand that LIBXSMM calls A, whose m dims it wants contiguous in C; that is A, or B
+/// when `swapped`: the classes M and N of the dims are then those after the exchange.
 struct LocalNest {
   std::vector<FusedDim> dims;
   bool swapped = false;
@@ -103,10 +104,11 @@ struct LocalNest {
   Role rightRole() const { return swapped ? Role::A : Role::B; }
 };
 
-/// Chooses the nest of a contraction from the local extents and storage orders of its tensors.
+/// Chooses the nest of a contraction from the local extents and storage orders of its tensors, and
+/// the operand that plays L from the predicted cost (localCost).
 /// \param stored the layouts in which the compute finds A and B and leaves C.
 LocalNest chooseNest(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                     const std::array<Layout, 3> &stored);
+                     const std::array<Layout, 3> &stored, const Machine &machine);
 
 /// The dims of a node fused as far as its tensors' storage allows; extents of 1 are left out.
 std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule &schedule,

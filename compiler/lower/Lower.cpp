@@ -18,7 +18,8 @@ namespace {
 
 class Lowering {
 public:
-  Lowering(const Tree &tree, const Schedule &schedule) : tree(tree), schedule(schedule) {
+  Lowering(const Tree &tree, const Machine &machine, const Schedule &schedule)
+      : tree(tree), machine(machine), schedule(schedule) {
     for (const Node &node : tree.nodes())
       names.insert(node.name);
     program.homes.resize(static_cast<std::size_t>(tree.size()));
@@ -73,7 +74,7 @@ private:
     lowerResult(id, moves, lowered);
     stored.push_back(layoutOfBuffer(lowered.result));
     if (node.kind == NodeKind::Product)
-      lowered.nest = chooseNest(tree, id, on, {stored[0], stored[1], stored[2]});
+      lowered.nest = chooseNest(tree, id, on, {stored[0], stored[1], stored[2]}, machine);
     else
       lowered.dims = fuseDims(tree, id, on, stored);
     program.nodes.push_back(std::move(lowered));
@@ -106,6 +107,7 @@ private:
   }
 
   const Tree &tree;
+  const Machine &machine;
   const Schedule &schedule;
   LoweredProgram program;
   std::set<std::string> names;
@@ -126,11 +128,11 @@ bool canLower(const Tree &tree, const Schedule &schedule, Diagnostics &diagnosti
 
 } // namespace
 
-std::optional<LoweredProgram> lower(const Tree &tree, const Schedule &schedule,
-                                    Diagnostics &diagnostics) {
+std::optional<LoweredProgram> lower(const Tree &tree, const Machine &machine,
+                                    const Schedule &schedule, Diagnostics &diagnostics) {
   if (!canLower(tree, schedule, diagnostics))
     return std::nullopt;
-  return Lowering(tree, schedule).run();
+  return Lowering(tree, machine, schedule).run();
 }
 
 } // namespace einsumc

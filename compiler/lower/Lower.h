@@ -7,6 +7,7 @@
 #ifndef EINSUMC_LOWER_LOWER_H
 #define EINSUMC_LOWER_LOWER_H
 
+#include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/lower/LocalNest.h"
 #include "compiler/support/Diagnostics.h"
@@ -54,11 +55,11 @@ struct LoweredProgram {
   std::vector<BufferId> outputs;  ///< by NodeId: where an output ends; meaningless for others
 };
 
-/// Lowers a schedule to what each rank does. Reports schedules with movements that this version
-/// does not lower (ring, bcast, get).
+/// Lowers a schedule to what each rank, one of the machine, does. Reports schedules with movements
+/// that this version does not lower (ring, bcast, get).
 /// \pre the schedule is valid for the tree
-std::optional<LoweredProgram> lower(const Tree &tree, const Schedule &schedule,
-                                    Diagnostics &diagnostics);
+std::optional<LoweredProgram> lower(const Tree &tree, const Machine &machine,
+                                    const Schedule &schedule, Diagnostics &diagnostics);
 
 /// Prints the program for people: one paragraph a node with its moves, loops, tiles and kernel.
 void print(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,

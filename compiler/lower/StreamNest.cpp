@@ -4,7 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "compiler/lower/NestDims.h"
+#include "compiler/lower/Nests.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -28,7 +28,7 @@ constexpr int64_t kPrivateResult = int64_t{1} << 16;
 
 class StreamNest {
 public:
-  StreamNest(const NestDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
+  StreamNest(const WorkDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
@@ -38,11 +38,11 @@ public:
     std::vector<NestLoop> sums;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
       addLoops(dimClass, Role::C, outer);
-    addLoops(DimClass::K, nest.leftRole(), sums);
+    addLoops(DimClass::K, Role::A, sums);
     std::stable_partition(outer.begin(), outer.end(),
                           [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
     nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
-                          iterations(sums) >= kFewTasks && dims.resultSize() <= kPrivateResult;
+                          iterations(sums) >= kFewTasks && dims.elements(Role::C) <= kPrivateResult;
     const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
     const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
     nest.teamLoops = team.size();
@@ -55,9 +55,8 @@ private:
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
     nest.n = side(DimClass::N, Role::C);
-    nest.k = side(DimClass::K, dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N)
-                                   ? nest.leftRole()
-                                   : nest.rightRole());
+    nest.k = side(DimClass::K,
+                  dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
     for (std::size_t d = 0; d < nest.dims.size(); ++d)
       if (isCrossed(d))
         for (NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
@@ -76,7 +75,7 @@ private:
   }
 
   NestSide side(DimClass dimClass, Role role) const {
-    const std::vector<std::size_t> candidates = dims.bySpeed(dimClass, role);
+    const DimIndices candidates = dims.bySpeed(dimClass, role);
     if (candidates.empty())
       return {};
     return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
@@ -98,12 +97,12 @@ private:
     std::vector<CrossedDim> found;
     for (std::size_t d = 0; d < nest.dims.size(); ++d)
       for (const bool isLeft : {true, false}) {
-        const Role role = isLeft ? nest.leftRole() : nest.rightRole();
+        const Role role = isLeft ? Role::A : Role::B;
         if (!isCrossed(d) || !dims.isUnit(role, d))
           continue;
         std::vector<std::size_t> sides;
         for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
-          if (side->size() > 1 && dims.speed(role, side->dims.front().dim) >= 0)
+          if (side->size() > 1 && dims.stride(role, side->dims.front().dim) != 0)
             sides.push_back(side->dims.front().dim);
         if (sides.size() != 1 || nest.dims[d].dimClass == DimClass::K ||
             std::min(dims.extent(d), dims.extent(sides.front())) < kShortest)
@@ -136,7 +135,7 @@ private:
   }
 
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
-    const std::vector<std::size_t> inOrder = dims.bySpeed(dimClass, role);
+    const DimIndices inOrder = dims.bySpeed(dimClass, role);
     for (std::size_t dim : llvm::reverse(inOrder))
       if (stepOf(dim) < dims.extent(dim) || (nest.crossed && nest.crossed->dim == dim))
         loops.push_back({dim, stepOf(dim)});
@@ -149,12 +148,12 @@ private:
     return product;
   }
 
-  const NestDims &dims;
+  const WorkDims &dims;
   LocalNest &nest;
 };
 
 } // namespace
 
-void streamNest(const NestDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
+void streamNest(const WorkDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
 
 } // namespace einsumc

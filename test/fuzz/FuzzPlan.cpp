@@ -5,11 +5,12 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/frontend/ReadEin.h"
-#include "compiler/ir/Cost.h"
 #include "compiler/ir/ReadPlan.h"
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
+#include "compiler/plan/Cost.h"
+#include "compiler/plan/OrderDims.h"
 #include "compiler/plan/Plan.h"
 
 #include <cstddef>
@@ -60,14 +61,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   using namespace einsumc;
   const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   Diagnostics diagnostics(llvm::nulls());
-  const Tree tree = treeToPlan(diagnostics);
-  const std::optional<PartialSchedule> fixed =
-      readPlan(diagnostics.addText("fuzz.plan", text), tree, kRanks, diagnostics);
-  require(fixed.has_value() != diagnostics.hasErrors(), "a plan and errors, or neither", text);
-  if (!fixed)
+  const Tree declared = treeToPlan(diagnostics);
+  const std::optional<PartialSchedule> given =
+      readPlan(diagnostics.addText("fuzz.plan", text), declared, kRanks, diagnostics);
+  require(given.has_value() != diagnostics.hasErrors(), "a plan and errors, or neither", text);
+  if (!given)
     return 0;
 
-  const Schedule schedule = plan(tree, Machine{}, {kRanks, *fixed});
+  const Tree tree = orderDims(declared, Machine{}, given->orders);
+  const Schedule schedule = plan(tree, Machine{}, {kRanks, reordered(*given, declared, tree)});
   const std::string plan = printed(tree, schedule);
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree.node(id).kind != NodeKind::Input)
@@ -78,11 +80,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
 
   Diagnostics again(llvm::errs());
   const std::optional<PartialSchedule> reread =
-      readPlan(again.addText("printed", plan), tree, kRanks, again);
-  require(reread && printed(tree, einsumc::plan(tree, Machine{}, {kRanks, *reread})) == plan,
+      readPlan(again.addText("printed", plan), declared, kRanks, again);
+  require(reread && reordered(declared, reread->orders) == tree, "an order is lost", plan);
+  require(printed(tree, einsumc::plan(tree, Machine{},
+                                      {kRanks, reordered(*reread, declared, tree)})) == plan,
           "the printed plan is not read as the same plan", plan);
 
-  const std::optional<LoweredProgram> program = lower(tree, schedule, diagnostics);
+  const std::optional<LoweredProgram> program = lower(tree, Machine{}, schedule, diagnostics);
   require(program.has_value() != diagnostics.hasErrors(), "lowered, and errors, or neither", plan);
   return 0;
 }

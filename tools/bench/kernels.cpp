@@ -10,6 +10,7 @@
 
 #include "../../runtime/JitKernel.h"
 #include "../../runtime/PortableKernel.h"
+#include "../calibrate/Timing.h"
 #include "einsumc/StridedCopy.h"
 #include "einsumc/TileKernel.h"
 
@@ -17,50 +18,17 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 using namespace einsumc;
+using namespace einsumc::measure;
 
 namespace {
-
-/// Seconds on the clock on the wall, for several threads.
-double wallSeconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
-
-/// Seconds that this thread has computed: other programs on the machine do not count.
-double threadSeconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// The shortest time of one call, in seconds.
-template <class Call> double secondsOf(Call call, double (*clock)() = threadSeconds) {
-  constexpr double kAtLeast = 0.0005;
-  constexpr int kRounds = 30;
-  const auto time = [&](int64_t calls) {
-    const double start = clock();
-    for (int64_t i = 0; i < calls; ++i)
-      call();
-    return clock() - start;
-  };
-  int64_t calls = 1;
-  while (time(calls) < kAtLeast)
-    calls *= 2;
-  double best = 1e30;
-  for (int round = 0; round < kRounds; ++round)
-    best = std::min(best, time(calls) / static_cast<double>(calls));
-  return best;
-}
 
 struct NamedShape {
   std::string name;

@@ -5,7 +5,8 @@ SET is the name of a table in tools/bench/sets (tccg, trees, gemm, bandwidth, ti
 one: tab-separated lines of a name, an einsum (or the name of an .ein file beside the table), sizes
 and an optional path. The roofline of a case is the sum over its nodes of
 max(flops / peak, bytes / triad), bytes being each operand and each result once; peak and triad are
-measured in the same run, again after every few cases. Times are medians, on one rank.
+measured in the same run, again after every few cases. Times are medians, on one rank. The column
+pred/meas is what the compiler predicts (from --machine, or the built-in machine) over the time.
 
 Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
 is not installed is left out. Time on an otherwise idle machine.
@@ -65,13 +66,16 @@ class Bench:
         return {"peak": machine["peak_" + self.options.dtype], "triad": machine["triad"]}
 
     def describe(self, arguments):
-        """Dims and nodes of a case, as `einsumc --emit=json` gives them."""
-        return json.loads(self.run([self.tools["einsumc"], *arguments, "--emit=json", "-o", "-"]))
+        """Dims and nodes of a case, as `einsumc --emit=json` gives them, with tensors stored as
+        declared: peers evaluate what the case says."""
+        return json.loads(self.run([self.tools["einsumc"], *arguments, "--dim-order=declared",
+                                    "--emit=json", "-o", "-"]))
 
     def build(self, case, arguments):
         """Compiles a case to a program."""
         program = os.path.join(self.scratch, case)
-        self.run([self.tools["einsumc"], *arguments, "-o", program + ".cpp"])
+        machine = [f"--machine={self.options.machine}"] if self.options.machine else []
+        self.run([self.tools["einsumc"], *arguments, *machine, "-o", program + ".cpp"])
         self.run([self.tools["mpicxx"], *self.tools["compile_flags"], *self.tools["include_flags"],
                   program + ".cpp", "-o", program, *self.tools["libraries"]])
         return program
@@ -111,14 +115,18 @@ def geometric_mean(values):
 
 
 def print_table(results, machine):
-    columns = ["seconds", "GFLOPS", "GB/s", "roofline"] + PEERS + ["/best"]
+    columns = ["seconds", "GFLOPS", "GB/s", "roofline"] + PEERS + ["/best", "pred/meas"]
     print(f"{'':14}" + "".join(f"{column:>10}" for column in columns))
     for result in results:
         print(line_of(result))
     fractions = [result["fraction"] for result in results]
     ratios = [result["ratio"] for result in results if result["ratio"]]
+    predictions = [result["prediction"] for result in results]
     print(f"{'geomean':14}{'':30}{geometric_mean(fractions):10.3f}{'':30}"
-          f"{geometric_mean(ratios):10.3f}")
+          f"{geometric_mean(ratios):10.3f}{geometric_mean(predictions):10.2f}")
+    errors = sorted(max(ratio, 1 / ratio) for ratio in predictions)
+    print(f"predictions are off by a factor of {statistics.median(errors):.2f} in the median, "
+          f"{errors[-1]:.2f} at worst")
     for key, unit in (("peak", "GFLOPS"), ("triad", "GB/s")):
         seen = [probe[key] / 1e9 for probe in machine]
         print(f"{key}: {min(seen):.1f} to {max(seen):.1f} {unit}")
@@ -129,7 +137,8 @@ def line_of(result):
                     for peer in PEERS)
     ratio = f"{result['ratio']:10.2f}" if result["ratio"] else f"{'-':>10}"
     return (f"{result['case']:14}{result['seconds']:10.6f}{result['gflops']:10.1f}"
-            f"{result['gbs']:10.1f}{result['fraction']:10.3f}{peers}{ratio}")
+            f"{result['gbs']:10.1f}{result['fraction']:10.3f}{peers}{ratio}"
+            f"{result['prediction']:10.2f}")
 
 
 def write_plot(results, path):
@@ -161,7 +170,8 @@ def measure(bench, case, arguments, probe):
     bound = sum(max(flops / probe["peak"], size / probe["triad"]) for flops, size in work)
     peers = bench.peers(described)
     seconds = stats["seconds"]
-    return {"case": case, "seconds": seconds, "fraction": bound / seconds,
+    predicted = sum(node["predicted_seconds"] for node in stats["nodes"])
+    return {"case": case, "prediction": predicted / seconds, "seconds": seconds, "fraction": bound / seconds,
             "gflops": sum(flops for flops, _ in work) / seconds / 1e9,
             "gbs": sum(size for _, size in work) / seconds / 1e9, "peers": peers,
             "ratio": min(peers.values()) / seconds if peers else None}
@@ -177,6 +187,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--peers", default=",".join(PEERS), type=lambda s: s.split(",") if s else [],
                         help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K)")
+    parser.add_argument("--machine", metavar="FILE",
+                        help="machine file for as many threads, as einsumc-calibrate writes it")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
     parser.add_argument("--json", metavar="FILE", help="write the results there, too")
     parser.add_argument("--svg", metavar="FILE", help="plot the roofline fractions there")

@@ -6,8 +6,8 @@
 
 #include "Explain.h"
 
-#include "compiler/ir/Cost.h"
 #include "compiler/plan/Algorithms.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/Format.h"

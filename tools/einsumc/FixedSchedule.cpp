@@ -8,8 +8,8 @@
 
 #include "Output.h"
 
-#include "compiler/ir/Cost.h"
 #include "compiler/plan/Algorithms.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/raw_ostream.h"

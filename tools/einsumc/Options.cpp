@@ -6,6 +6,7 @@
 
 #include "Options.h"
 
+#include "compiler/support/CommandLine.h"
 #include "einsumc/Config.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -46,7 +47,9 @@ struct CommandLine {
   cl::opt<Stage> stage{
       "emit", cl::desc("What to write:"), cl::init(Stage::Cpp),
       cl::values(clEnumValN(Stage::Ein, "ein", "the tree as read, as .ein text"),
-                 clEnumValN(Stage::Tree, "tree", "the tree that is planned, as .ein text"),
+                 clEnumValN(Stage::Tree, "tree",
+                            "the tree that is planned, as .ein text; a comment "
+                            "says how a tensor was stored before"),
                  clEnumValN(Stage::Order, "order", "the contractions in order, with their flops"),
                  clEnumValN(Stage::Plan, "plan", "the schedule, as --plan reads it"),
                  clEnumValN(Stage::Loops, "loops", "every node's moves, loops and tiles"),
@@ -67,6 +70,13 @@ struct CommandLine {
   cl::list<std::string> algorithms{"algorithm",
                                    cl::desc("Force an algorithm for a node ('*': all that can)"),
                                    cl::value_desc("NODE=NAME"), cl::cat(category)};
+  cl::opt<DimOrderChoice> dimOrder{
+      "dim-order", cl::desc("How intermediates are stored:"), cl::init(DimOrderChoice::Chosen),
+      cl::values(clEnumValN(DimOrderChoice::Chosen, "chosen",
+                            "in the orders that are estimated to be fastest (default)"),
+                 clEnumValN(DimOrderChoice::Declared, "declared",
+                            "as the input declares them, but for those that --plan orders")),
+      cl::cat(category)};
   cl::opt<bool> program{"main", cl::desc("Write a program (default)"), cl::cat(category)};
   cl::opt<bool> library{"library", cl::desc("Write a translation unit and its header instead"),
                         cl::cat(category)};
@@ -84,17 +94,6 @@ struct CommandLine {
   cl::opt<bool> timePasses{"time-passes", cl::desc("Print the time of every pass (on stderr)"),
                            cl::cat(category)};
 };
-
-/// LLVM's libraries register dozens of options of their own, which are none of our users' business
-/// (and one has the name of ours): all go but those that print help and the version.
-void removeForeignOptions() {
-  std::vector<cl::Option *> foreign;
-  for (const auto &[name, option] : cl::getRegisteredOptions())
-    if (!name.starts_with("help") && name != "version")
-      foreign.push_back(option);
-  for (cl::Option *option : foreign)
-    option->removeArgument();
-}
 
 bool usageError(const llvm::Twine &message) {
   llvm::errs() << "einsumc: " << message << "\nTry 'einsumc --help'.\n";
@@ -192,6 +191,7 @@ bool fill(const CommandLine &line, Options &options) {
   options.machineFile = given(line.machine);
   options.planFile = given(line.plan);
   options.algorithms.assign(line.algorithms.begin(), line.algorithms.end());
+  options.dimOrder = line.dimOrder;
   options.library = line.library;
   options.dependencyFile = given(line.dependencies);
   options.run = line.run;

@@ -18,6 +18,9 @@ namespace einsumc {
 
 enum class Stage : uint8_t { Ein, Tree, Order, Plan, Loops, Cpp, Dot, Json };
 
+/// Whether the compiler chooses the order in which intermediates are stored.
+enum class DimOrderChoice : uint8_t { Chosen, Declared };
+
 /// What the user asked for; texts are unchecked.
 struct Options {
   std::optional<std::string> inputFile;
@@ -34,6 +37,7 @@ struct Options {
   std::optional<int64_t> memory;
   std::optional<std::string> planFile;
   std::vector<std::string> algorithms; ///< NODE=NAME
+  DimOrderChoice dimOrder = DimOrderChoice::Chosen;
 
   bool library = false;
   std::string headerFile;

@@ -1,4 +1,4 @@
-//===- PrintStages.cpp - order, dot and json of --emit ----------------------------------------===//
+//===- PrintStages.cpp - tree, order, dot and json of --emit ----------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -6,14 +6,23 @@
 
 #include "PrintStages.h"
 
-#include "compiler/ir/Cost.h"
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 namespace einsumc {
+
+void printTree(const Tree &declared, const Tree &tree, llvm::raw_ostream &out) {
+  print(tree, out, [&](NodeId id) {
+    const Node &before = declared.node(id);
+    return before.dims == tree.node(id).dims
+               ? std::string()
+               : "was " + tensorText(declared, before.name, before.dims);
+  });
+}
 
 void printOrder(const Tree &tree, llvm::raw_ostream &out) {
   double flops = 0;

@@ -1,4 +1,4 @@
-//===- PrintStages.h - order, dot and json of --emit ------------------------------------------===//
+//===- PrintStages.h - tree, order, dot and json of --emit ------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -13,6 +13,10 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace einsumc {
+
+/// The tree as .ein text. Behind a tensor that is stored in another order than it was declared in,
+/// a comment has the declared one.
+void printTree(const Tree &declared, const Tree &tree, llvm::raw_ostream &out);
 
 /// The contractions in the order of evaluation with their flops and the elements of their results.
 void printOrder(const Tree &tree, llvm::raw_ostream &out);

@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "ExplainOrders.h"
 #include "FixedSchedule.h"
 #include "Launch.h"
 #include "Options.h"
@@ -20,6 +21,7 @@
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
+#include "compiler/plan/OrderDims.h"
 #include "compiler/plan/Plan.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -43,29 +45,38 @@ public:
       return write([&](llvm::raw_ostream &out) { print(*read, out); });
 
     const Tree normal = timer.run("normalise", [&] { return normalise(*read); });
-    const std::optional<Tree> tree =
+    const std::optional<Tree> declared =
         timer.run("order", [&] { return orderGreedily(normal, diagnostics); });
-    if (!tree)
+    if (!declared)
       return kMistake;
-    if (options.stage == Stage::Tree)
-      return write([&](llvm::raw_ostream &out) { print(*tree, out); });
     if (options.stage == Stage::Order)
-      return write([&](llvm::raw_ostream &out) { printOrder(*tree, out); });
+      return write([&](llvm::raw_ostream &out) { printOrder(*declared, out); });
 
     const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
     if (!machine)
       return kMistake;
-    const std::optional<PartialSchedule> fixed =
-        timer.run("fixed schedule", [&] { return fixedSchedule(*tree, options, diagnostics); });
-    if (!fixed)
+    const std::optional<PartialSchedule> given =
+        timer.run("fixed schedule", [&] { return fixedSchedule(*declared, options, diagnostics); });
+    if (!given)
       return kMistake;
+    const Tree tree = timer.run("order dims", [&] {
+      return options.dimOrder == DimOrderChoice::Chosen
+                 ? orderDims(*declared, *machine, given->orders)
+                 : reordered(*declared, given->orders);
+    });
+    if (options.stage == Stage::Tree)
+      return write([&](llvm::raw_ostream &out) { printTree(*declared, tree, out); });
+
+    const PartialSchedule fixed = reordered(*given, *declared, tree);
     const Schedule schedule =
-        timer.run("plan", [&] { return plan(*tree, *machine, {options.ranks, *fixed}); });
-    if (options.explain)
-      explain(*tree, *machine, schedule, *fixed, llvm::errs());
-    if (!fitsMemory(*tree, *machine, schedule))
+        timer.run("plan", [&] { return plan(tree, *machine, {options.ranks, fixed}); });
+    if (options.explain) {
+      explainOrders(*declared, tree, *machine, given->orders, llvm::errs());
+      explain(tree, *machine, schedule, fixed, llvm::errs());
+    }
+    if (!fitsMemory(tree, *machine, schedule))
       return kMistake;
-    return finish(*tree, *machine, schedule);
+    return finish(tree, *machine, schedule);
   }
 
 private:
@@ -106,7 +117,7 @@ private:
       return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
 
     const std::optional<LoweredProgram> program =
-        timer.run("lower", [&] { return lower(tree, schedule, diagnostics); });
+        timer.run("lower", [&] { return lower(tree, machine, schedule, diagnostics); });
     if (!program)
       return kMistake;
     if (options.stage == Stage::Loops)

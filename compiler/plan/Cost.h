@@ -4,8 +4,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#ifndef EINSUMC_IR_COST_H
-#define EINSUMC_IR_COST_H
+#ifndef EINSUMC_PLAN_COST_H
+#define EINSUMC_PLAN_COST_H
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
@@ -15,12 +15,12 @@ namespace einsumc {
 /// The prediction for one node, its moves included.
 struct NodeCost {
   double seconds = 0;        ///< compute, then transfer
-  double computeSeconds = 0; ///< of the busiest rank: the larger of arithmetic and memory traffic
+  double computeSeconds = 0; ///< of the busiest rank
   double bytes = 0;          ///< sent between ranks, summed over the ranks
 };
 
-/// Predicts a node with the machine's rates: compute at the sustained rate or at the memory
-/// bandwidth, whichever takes longer; transfers as alpha + beta * w per rank.
+/// Predicts a node with the machine's rates: what the busiest rank computes as `localCost` has it,
+/// transfers as alpha + beta * w per rank.
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node);
 
 /// Bytes that the busiest rank stores of all tensors, the copies made for nodes included.
@@ -28,4 +28,4 @@ double storedBytes(const Tree &tree, const Schedule &schedule);
 
 } // namespace einsumc
 
-#endif // EINSUMC_IR_COST_H
+#endif // EINSUMC_PLAN_COST_H

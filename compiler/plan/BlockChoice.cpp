@@ -1,0 +1,246 @@
+//===- BlockChoice.cpp - how a contraction is cut into blocks ---------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/BlockChoice.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace einsumc {
+
+namespace {
+
+/// Bytes of a block of L, which stays in the second-level cache (unless the kernels go through it
+/// only once or twice), and of R, which is streamed from the third.
+constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 1280 << 10, kRightBytes = 768 << 10;
+/// Elements of the result along n with which L is streamed.
+constexpr int64_t kFewColumns = 96;
+/// Elements of a block along k: a panel of L then comes from the second-level cache as fast as it
+/// is used, and longer sums gain nothing.
+constexpr int64_t kMostK = 384;
+/// Elements of a block along m and n: beyond these, longer ones gain nothing.
+constexpr int64_t kMostM = 2048, kMostN = 2048;
+/// What long sides are multiples of, so that they fall into whole register blocks.
+constexpr int64_t kStepM = 32, kStepN = 12, kStepK = 16;
+/// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
+/// where there is room, more. Rows of C are written past the caches or stay in them, so whole
+/// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
+/// so the less often it is used.
+constexpr int64_t kShortestRow = 16, kWrittenRow = 32, kLongRow = 64;
+constexpr int64_t kReadRow = 96, kReusedRow = 48;
+constexpr int64_t kManyUses = 192;
+/// Tasks that keep a team busy.
+constexpr int64_t kEnoughTasks = 24;
+/// The shortest sides to which blocks are cut for that.
+constexpr int64_t kLeastM = 48, kLeastN = 96;
+/// An operand of so few elements is read in place if it can be, and so is one that meets so few
+/// elements of the other operand that packing would not pay.
+constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
+/// With blocks of C so long along m and n packing costs little, and C should stay in the caches
+/// through all sums; with smaller ones the threads should keep what they have packed.
+constexpr int64_t kLongSide = 384;
+/// The largest result, in elements, of which each thread may have a copy: the sums are long.
+constexpr int64_t kPrivateResult = int64_t{1} << 20;
+
+class Chooser {
+public:
+  Chooser(const WorkDims &dims, int64_t elementBytes, bool isSerial)
+      : dims(dims), elementBytes(elementBytes), isSerial(isSerial) {}
+
+  BlockChoice run() {
+    choice.counts.assign(dims.size(), 1);
+    chooseSides();
+    choice.kBlocks = blocksOf(DimClass::K);
+    choice.sumsInParallel = !isSerial && tasks() < kEnoughTasks &&
+                            choice.kBlocks >= 2 * kEnoughTasks && resultSize() <= kPrivateResult;
+    if (!isSerial && !choice.sumsInParallel)
+      shrinkForTeam();
+    choice.m = sizeOf(DimClass::M);
+    choice.n = sizeOf(DimClass::N);
+    choice.mBlocks = blocksOf(DimClass::M);
+    choice.nBlocks = blocksOf(DimClass::N);
+    choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
+    chooseAccess();
+    return std::move(choice);
+  }
+
+private:
+  void chooseSides() {
+    // A block of L that is transposed on its way must have room for rows of both sides.
+    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
+    const int64_t leftElements = (isStreamed ? kStreamedLeftBytes : kLeftBytes) / elementBytes;
+    fill(DimClass::K, {Role::B, Role::A}, std::min(kMostK, leftElements / rowsOfLeft()), kStepK);
+    choice.k = sizeOf(DimClass::K);
+    fill(DimClass::M, {Role::C, Role::A}, std::clamp(leftElements / choice.k, kLeastM, kMostM),
+         kStepM);
+    fill(DimClass::N, {Role::C, Role::B},
+         std::clamp(kRightBytes / elementBytes / choice.k, kLeastN, kMostN), kStepN);
+  }
+
+  /// The dims of a class along which one of the roles' tensors is contiguous, each once.
+  DimIndices contiguousDims(DimClass dimClass, std::initializer_list<Role> roles) const {
+    DimIndices result;
+    for (const Role role : roles)
+      for (std::size_t dim = 0; dim < dims.size(); ++dim)
+        if (dims[dim].dimClass == dimClass && dims.isUnit(role, dim) &&
+            !llvm::is_contained(result, dim))
+          result.push_back(dim);
+    return result;
+  }
+
+  /// The elements that a block should have of a dim along which a tensor is contiguous.
+  int64_t rowOf(DimClass dimClass, std::size_t dim) const {
+    if (dims.isUnit(Role::C, dim))
+      return kWrittenRow;
+    const int64_t uses = dims.extentOf(dimClass == DimClass::M ? DimClass::N : DimClass::M);
+    return uses <= kFewColumns ? kReadRow : uses < kManyUses ? kReusedRow : kShortestRow;
+  }
+
+  /// Elements of a block of L along m with rows of all dims along which it or C is contiguous.
+  int64_t rowsOfLeft() const {
+    int64_t product = 1;
+    for (const std::size_t dim : contiguousDims(DimClass::M, {Role::C, Role::A}))
+      product *= std::min(dims.extent(dim), rowOf(DimClass::M, dim));
+    return product;
+  }
+
+  /// Takes indices of a class's dims, the fastest in the first role first, up to a number of
+  /// elements; rows of the dims along which one of the roles' tensors is contiguous before others.
+  void fill(DimClass dimClass, std::initializer_list<Role> roles, int64_t most, int64_t step) {
+    int64_t product = 1;
+    auto grow = [&](std::size_t dim, int64_t wanted) {
+      int64_t &count = choice.counts[dim];
+      product /= count;
+      // Rather a little more than a dim cut in two.
+      const int64_t extent = dims.extent(dim);
+      const int64_t room = std::max<int64_t>(most / product, 1);
+      const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
+      count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
+      product *= count;
+    };
+    const DimIndices contiguous = contiguousDims(dimClass, roles);
+    for (const std::size_t dim : contiguous)
+      grow(dim, kShortestRow);
+    for (const std::size_t dim : contiguous)
+      grow(dim, rowOf(dimClass, dim));
+    for (const std::size_t dim : contiguous)
+      grow(dim, kLongRow);
+    const DimIndices candidates = dims.bySpeed(dimClass, *roles.begin());
+    for (const std::size_t dim : candidates)
+      grow(dim, dims.extent(dim));
+    for (const std::size_t dim : candidates)
+      choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim], step);
+  }
+
+  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long.
+  static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
+    const int64_t parts = ceilDiv(extent, most);
+    const int64_t part = ceilDiv(extent, parts);
+    if (parts == 1 || part <= 2 * step)
+      return part;
+    const int64_t rounded = ceilDiv(part, step) * step;
+    return rounded <= most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
+  }
+
+  int64_t sizeOf(DimClass dimClass) const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == dimClass)
+        product *= choice.counts[dim];
+    return product;
+  }
+
+  int64_t blocksOf(DimClass dimClass) const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == dimClass)
+        product *= ceilDiv(dims.extent(dim), choice.counts[dim]);
+    return product;
+  }
+
+  int64_t tasks() const {
+    return dims.extentOf(DimClass::C) * blocksOf(DimClass::M) * blocksOf(DimClass::N);
+  }
+
+  double resultSize() const { return dims.elements(Role::C); }
+
+  /// Halves the longer side of a block until there are enough tasks or the sides are short.
+  void shrinkForTeam() {
+    while (tasks() < kEnoughTasks) {
+      const int64_t m = sizeOf(DimClass::M), n = sizeOf(DimClass::N);
+      const bool canM = m > kLeastM;
+      const bool canN = n > kLeastN;
+      if (!canM && !canN)
+        return;
+      if (canM && (!canN || m >= n))
+        halve(DimClass::M, Role::A, kStepM);
+      else
+        halve(DimClass::N, Role::B, kStepN);
+    }
+  }
+
+  /// Halves the largest part of a side; rows along which C or the operand is contiguous last.
+  void halve(DimClass dimClass, Role operand, int64_t step) {
+    const auto isRow = [&](std::size_t dim) {
+      return dims.isUnit(Role::C, dim) || dims.isUnit(operand, dim);
+    };
+    const DimIndices side = dims.bySpeed(dimClass, Role::C);
+    const std::size_t largest =
+        *std::max_element(side.begin(), side.end(), [&](std::size_t a, std::size_t b) {
+          const bool canA = choice.counts[a] > 1 && !isRow(a);
+          const bool canB = choice.counts[b] > 1 && !isRow(b);
+          return canA != canB ? canB : choice.counts[a] < choice.counts[b];
+        });
+    choice.counts[largest] =
+        balanced(dims.extent(largest), ceilDiv(choice.counts[largest], 2), step);
+  }
+
+  /// The only dim of a class that a block has more than one index of, or all; size() when there is
+  /// none, nothing when there are several.
+  std::optional<std::size_t> onlyDim(DimClass dimClass) const {
+    std::size_t found = dims.size();
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      const bool isOutside = choice.counts[dim] == 1 && dims.extent(dim) > 1;
+      if (dims[dim].dimClass != dimClass || isOutside)
+        continue;
+      if (found != dims.size())
+        return std::nullopt;
+      found = dim;
+    }
+    return found;
+  }
+
+  void chooseAccess() {
+    const int64_t m = dims.extentOf(DimClass::M);
+    const int64_t n = dims.extentOf(DimClass::N);
+    const int64_t k = dims.extentOf(DimClass::K);
+    const auto onlyM = onlyDim(DimClass::M), onlyN = onlyDim(DimClass::N),
+               onlyK = onlyDim(DimClass::K);
+    const bool mInPlace = onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
+    const bool nInPlace = onlyK && onlyN && *onlyN < dims.size() &&
+                          (*onlyK == dims.size() || dims.isUnit(Role::B, *onlyK));
+    auto packs = [](bool inPlace, int64_t uses, int64_t size) {
+      return !inPlace || (uses > kFewUses && size > kSmallOperand);
+    };
+    choice.packsLeft = packs(mInPlace, n, m * k);
+    choice.packsRight = packs(nInPlace, m, k * n);
+  }
+
+  const WorkDims &dims;
+  int64_t elementBytes;
+  bool isSerial;
+  BlockChoice choice;
+};
+
+} // namespace
+
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial) {
+  return Chooser(dims, elementBytes, isSerial).run();
+}
+
+} // namespace einsumc

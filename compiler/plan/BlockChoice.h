@@ -1,0 +1,41 @@
+//===- BlockChoice.h - how a contraction is cut into blocks -----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_BLOCKCHOICE_H
+#define EINSUMC_PLAN_BLOCKCHOICE_H
+
+#include "compiler/plan/WorkDims.h"
+
+namespace einsumc {
+
+/// The blocks of a contraction that the processor limits, after Goto and van de Geijn, "Anatomy of
+/// High-Performance Matrix Multiplication" (ACM TOMS 34, 2008), over dims instead of m, n and k:
+/// the threads share the blocks m x n of C, and multiply a packed m x k block of L by a packed
+/// k x n block of R for each. A block holds parts of as many dims as it takes to read and write
+/// whole cache lines of all three tensors.
+struct BlockChoice {
+  DimCounts counts;            ///< by dim: indices in a block; of class C always 1
+  int64_t m = 1, n = 1, k = 1; ///< elements of a block along each role
+  int64_t mBlocks = 1, nBlocks = 1, kBlocks = 1;
+  /// Blocks of the operand are copied into contiguous scratch, not read in the tensor.
+  bool packsLeft = false, packsRight = false;
+  /// The threads share the sums, each with a copy of the result: there are few blocks of it.
+  bool sumsInParallel = false;
+  /// The loops over k are inside those over the blocks of C.
+  bool sumsInside = false;
+};
+
+/// Chooses the blocks.
+/// \param dims with A as L
+/// \param isSerial one thread computes all
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial);
+
+/// Below so many flops a team of threads costs more than it gains.
+constexpr double kSerialFlops = 200'000;
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_BLOCKCHOICE_H

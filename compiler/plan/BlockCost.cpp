@@ -1,0 +1,131 @@
+//===- BlockCost.cpp - the estimate for contractions that the processor limits ----------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/BlockCost.h"
+
+#include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/KernelRate.h"
+#include "compiler/plan/MemoryModel.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+double toDouble(int64_t count) { return static_cast<double>(count); }
+
+class BlockCost {
+public:
+  BlockCost(const WorkDims &dims, ElementType type, const Machine &machine)
+      : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)),
+        elementBytes(toDouble(sizeInBytes(type))),
+        blocks(chooseBlocks(dims, sizeInBytes(type), 2 * dims.iterations() < kSerialFlops)),
+        memory(machine, elementBytes,
+               elementBytes *
+                   (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
+
+  LocalCost run() const {
+    LocalCost cost;
+    cost.kernelSeconds = kernelSeconds();
+    if (blocks.packsLeft)
+      cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
+    if (blocks.packsRight)
+      cost.packSeconds += packsOfRight() * memory.pack(copyOf(Role::B, DimClass::K));
+    for (const Role role : {Role::A, Role::B, Role::C})
+      cost.memorySeconds += memory.stream(dims.elements(role));
+    return cost;
+  }
+
+private:
+  /// Neighbours in C along a side of a block, from its fastest dim on.
+  int64_t runInC(DimClass dimClass) const {
+    int64_t run = 1, stride = 0;
+    for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
+      if (blocks.counts[dim] == 1 && dims.extent(dim) > 1)
+        continue;
+      if (stride == 0)
+        stride = dims.stride(Role::C, dim);
+      if (dims.stride(Role::C, dim) != stride * run)
+        break;
+      run *= blocks.counts[dim];
+    }
+    return run;
+  }
+
+  /// Whether tiles are computed in C itself: it is contiguous along m for long enough.
+  bool isDirect() const {
+    constexpr int64_t kLeastRunM = 8, kLeastRunN = 4;
+    const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
+    return dims.isUnit(Role::C, m.front()) &&
+           runInC(DimClass::M) >= std::min(kLeastRunM, blocks.m) &&
+           runInC(DimClass::N) >= std::min(kLeastRunN, blocks.n);
+  }
+
+  double kernelSeconds() const {
+    const bool direct = isDirect();
+    const TileSize tile =
+        tileSize(type, direct ? runInC(DimClass::M) : blocks.m,
+                 direct ? runInC(DimClass::N) : blocks.n, blocks.k, blocks.packsLeft);
+    const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type);
+    const double seconds = peakSeconds / tileEfficiency(machine, type, tile);
+    // A tile takes longer than one with long sums because it writes the result more often, here to
+    // where the result lies.
+    TileSize longest = tile;
+    longest.k = std::max(tile.k, toDouble(machine.kernelEfficiency.k.back()));
+    const double sumsOnly = std::min(peakSeconds / tileEfficiency(machine, type, longest), seconds);
+    const double calls = dims.iterations() / (tile.m * tile.n * toDouble(blocks.k));
+    return sumsOnly + std::max(seconds - sumsOnly, resultSeconds()) +
+           calls * machine.kernelOverhead / threads;
+  }
+
+  /// Getting the tiles into C, once a block of the sums.
+  double resultSeconds() const {
+    const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
+    const double runs = elements / dims.run(Role::C, blocks.counts);
+    return memory.stream(elements) + memory.rows(runs) +
+           (isDirect() ? 0 : memory.scatter(elements));
+  }
+
+  double packsOfLeft() const {
+    // Blocks of L follow each other within a block of R.
+    return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
+               ? 1
+               : toDouble(blocks.nBlocks);
+  }
+  double packsOfRight() const {
+    return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
+  }
+
+  /// An operand's copy into blocks whose fastest role is `fast`.
+  CopyWork copyOf(Role role, DimClass fast) const {
+    CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
+    const std::size_t unit = dims.fastest(role);
+    const DimIndices order = dims.bySpeed(fast, fast == DimClass::M ? Role::C : Role::B);
+    for (const std::size_t dim : order)
+      if (blocks.counts[dim] > 1) {
+        copy.isTransposed = dim != unit;
+        break;
+      }
+    return copy;
+  }
+
+  const WorkDims &dims;
+  ElementType type;
+  const Machine &machine;
+  double threads;
+  double elementBytes;
+  BlockChoice blocks;
+  MemoryModel memory;
+};
+
+} // namespace
+
+LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine) {
+  return BlockCost(dims, type, machine).run();
+}
+
+} // namespace einsumc

@@ -1,0 +1,19 @@
+//===- BlockCost.h - the estimate for contractions that the processor limits ------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_BLOCKCOST_H
+#define EINSUMC_PLAN_BLOCKCOST_H
+
+#include "compiler/plan/WorkDims.h"
+
+namespace einsumc {
+
+/// What a contraction in blocks takes, with A as L. \pre !isStreaming(dims)
+LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_BLOCKCOST_H

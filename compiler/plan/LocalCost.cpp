@@ -1,0 +1,39 @@
+//===- LocalCost.cpp - what a node's computation takes on one rank ----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/LocalCost.h"
+
+#include "compiler/plan/BlockCost.h"
+#include "compiler/plan/StreamCost.h"
+#include "compiler/plan/WorkDims.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+double LocalCost::seconds() const { return std::max(kernelSeconds + packSeconds, memorySeconds); }
+
+LocalCost localCost(const LocalWork &work, const Machine &machine) {
+  // The other way round must be cheaper by more than the error of the estimate.
+  constexpr double kClearly = 0.8;
+  const WorkDims dims = WorkDims::fused(work);
+  if (work.isUnary)
+    return unaryCost(dims, work.type, machine);
+  const bool isUsuallySwapped = isResultAlongB(dims);
+  const WorkDims usualDims = isUsuallySwapped ? dims.exchanged() : dims;
+  if (isStreaming(dims)) {
+    LocalCost cost = streamCost(usualDims, work.type, machine);
+    cost.swapped = isUsuallySwapped;
+    return cost;
+  }
+  LocalCost usual = blockCost(usualDims, work.type, machine);
+  LocalCost other = blockCost(usualDims.exchanged(), work.type, machine);
+  usual.swapped = isUsuallySwapped;
+  other.swapped = !isUsuallySwapped;
+  return other.seconds() < kClearly * usual.seconds() ? other : usual;
+}
+
+} // namespace einsumc

@@ -1,0 +1,62 @@
+//===- LocalCost.h - what a node's computation takes on one rank ------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_LOCALCOST_H
+#define EINSUMC_PLAN_LOCALCOST_H
+
+#include "compiler/ir/Machine.h"
+#include "compiler/ir/Schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace einsumc {
+
+/// One dim of a local contraction or unary node.
+struct WorkDim {
+  DimClass dimClass = DimClass::C;
+  int64_t extent = 1;
+  /// Elements between neighbours along the dim in A, B and C; 0 where the tensor lacks it.
+  std::array<int64_t, 3> strides = {};
+  bool operator==(const WorkDim &) const = default;
+};
+
+/// What one rank computes for a node, as the estimate sees it.
+struct LocalWork {
+  std::vector<WorkDim> dims; ///< in any order
+  ElementType type = ElementType::F32;
+  bool isUnary = false; ///< there is no B
+};
+
+/// The estimate, in seconds.
+struct LocalCost {
+  double kernelSeconds = 0; ///< arithmetic, calls, and writing the result
+  double packSeconds = 0;   ///< copies into blocks, and reading across cache lines
+  double memorySeconds = 0; ///< every tensor once through the memory or cache that holds it
+  bool swapped = false;     ///< B plays L, the operand whose m LIBXSMM wants contiguous
+
+  double seconds() const;
+};
+
+/// Estimates the work with the machine's rates: a node that streams (see isStreaming) by its bytes;
+/// any other by the blocks of Goto and van de Geijn, "Anatomy of High-Performance Matrix
+/// Multiplication" (ACM TOMS 34, 2008), section 4: arithmetic at the tile kernels' efficiency,
+/// calls, packing as often as a block is packed again, and the writing of the result. Of the two
+/// ways of giving A and B their roles it takes the cheaper.
+LocalCost localCost(const LocalWork &work, const Machine &machine);
+
+/// The work of a node with whole extents and the tree's row-major orders (one rank).
+/// \pre the node is no input, and tree.isBinary()
+LocalWork localWork(const Tree &tree, NodeId node);
+
+/// The work of the busiest rank under a schedule, its blocks stored in the tree's orders.
+/// \pre as above
+LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_LOCALCOST_H

@@ -1,0 +1,51 @@
+//===- MemoryModel.cpp - what reading, writing and copying tensors takes ----------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/MemoryModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace einsumc {
+
+namespace {
+
+/// How much of a footprint a level does not hold: 0 up to its size, 1 from twice its size on.
+double shareBeyond(double footprint, const CacheLevel &level) {
+  return std::clamp(std::log2(std::max(footprint, 1.0) / static_cast<double>(level.bytes)), 0.0,
+                    1.0);
+}
+
+} // namespace
+
+MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double footprint)
+    : elementBytes(elementBytes), bandwidth(machine.memoryBandwidth),
+      scattered(machine.pack.scattered) {
+  // From the last level inwards: a smaller footprint is read at the rates of nearer levels.
+  for (auto level = machine.caches.rbegin(); level != machine.caches.rend(); ++level) {
+    const double beyond = shareBeyond(footprint, *level);
+    bandwidth = 1 / (beyond / bandwidth + (1 - beyond) / level->bandwidth);
+  }
+  const double beyondCaches =
+      machine.caches.empty() ? 1 : shareBeyond(footprint, machine.caches.back());
+  const auto threads = static_cast<double>(machine.threads);
+  contiguous = copyOf(machine.pack.contiguous, beyondCaches, threads);
+  transposed = copyOf(machine.pack.transposed, beyondCaches, threads);
+}
+
+MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double beyondCaches,
+                                      double threads) const {
+  // Packing waits for memory: its time comes on top.
+  return {elementBytes / rate.rate + beyondCaches * elementBytes / bandwidth,
+          (rate.row + beyondCaches * rate.memoryRow) / threads};
+}
+
+double MemoryModel::pack(const CopyWork &copy) const {
+  const Copy &kind = copy.isTransposed ? transposed : contiguous;
+  return copy.elements * (kind.element + kind.row / std::max(copy.row, 1.0));
+}
+
+} // namespace einsumc

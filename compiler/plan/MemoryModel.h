@@ -1,0 +1,52 @@
+//===- MemoryModel.h - what reading, writing and copying tensors takes ------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_MEMORYMODEL_H
+#define EINSUMC_PLAN_MEMORYMODEL_H
+
+#include "compiler/ir/Machine.h"
+
+namespace einsumc {
+
+/// A copy between a tensor and a block in the caches.
+struct CopyWork {
+  double elements = 0;
+  double row = 1; ///< elements that lie next to each other in the tensor
+  bool isTransposed = false;
+};
+
+/// The times of memory traffic, in seconds of one rank, for tensors that together have so many
+/// bytes and are found in the smallest cache that holds them.
+class MemoryModel {
+public:
+  MemoryModel(const Machine &machine, double elementBytes, double footprint);
+
+  /// Reading or writing elements that lie next to each other.
+  double stream(double elements) const { return elements * elementBytes / bandwidth; }
+  /// What rows take beyond `stream`, of which there are so many.
+  double rows(double count) const { return count * contiguous.row; }
+  /// Packing into a block in the caches.
+  double pack(const CopyWork &copy) const;
+  /// Writing tiles to a tensor that is contiguous along no m dim of theirs, beyond `stream`.
+  double scatter(double elements) const { return elements * elementBytes / scattered; }
+
+private:
+  /// A kind of copy of all threads, from where the tensors are.
+  struct Copy {
+    double element; ///< seconds
+    double row;     ///< seconds
+  };
+  Copy copyOf(const CopyRate &rate, double beyondCaches, double threads) const;
+
+  double elementBytes;
+  double bandwidth; ///< bytes a second
+  double scattered; ///< bytes a second
+  Copy contiguous, transposed;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_MEMORYMODEL_H

@@ -1,0 +1,40 @@
+//===- MinimiseSum.h - choices that depend on few others, the cheapest together ---------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_MINIMISESUM_H
+#define EINSUMC_PLAN_MINIMISESUM_H
+
+#include <cstddef>
+#include <vector>
+
+namespace einsumc {
+
+/// A term of a sum: what it costs by the choices made for a few variables.
+struct CostTable {
+  std::vector<std::size_t> variables; ///< distinct
+  /// One value for each combination of choices, the last variable's choice the fastest.
+  std::vector<double> values;
+};
+
+/// The choice for every variable with which the sum of the tables is least, by bucket elimination
+/// (R. Dechter, "Bucket elimination: a unifying framework for reasoning", Artificial Intelligence
+/// 113, 1999): of the variables left, the one whose tables together are the smallest is minimised
+/// out of them. On the tables of a tree this is dynamic programming from the leaves to the root.
+///
+/// The result is exact as long as no joint table exceeds \p largestTable entries. Where one would,
+/// the variable with the most neighbours is held at its choice so far (0 at first), and held
+/// variables are then improved one by one, and the others again with them, until nothing gets
+/// better or a fixed number of rounds is over; the sum never exceeds that of choices 0.
+///
+/// Of equal sums the smaller choice of each variable wins, so that ties go to choices 0.
+/// \param choices how many each variable has, at least 1
+std::vector<std::size_t> minimiseSum(const std::vector<std::size_t> &choices,
+                                     const std::vector<CostTable> &tables,
+                                     std::size_t largestTable = std::size_t{1} << 14);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_MINIMISESUM_H

@@ -1,0 +1,125 @@
+//===- StreamCost.cpp - the estimate for nodes that memory limits -----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/StreamCost.h"
+
+#include "compiler/plan/KernelRate.h"
+#include "compiler/plan/MemoryModel.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+double toDouble(int64_t count) { return static_cast<double>(count); }
+
+class StreamCost {
+public:
+  StreamCost(const WorkDims &dims, ElementType type, const Machine &machine)
+      : dims(dims), type(type), machine(machine), inner(dims.fastest(Role::C)),
+        memory(machine, elementBytes(),
+               elementBytes() *
+                   (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
+
+  LocalCost contraction() const {
+    constexpr double kSquare = 64;
+    LocalCost cost;
+    const DimCounts counts = kernelCounts();
+    double calls = dims.iterations();
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      calls /= toDouble(counts[dim]);
+    cost.kernelSeconds =
+        2 * dims.iterations() / (machine.flopsPerSecond(type) * efficiency(counts)) +
+        calls * machine.kernelOverhead / toDouble(machine.threads);
+    for (const Role role : {Role::A, Role::B, Role::C}) {
+      const double elements = dims.elements(role);
+      // What a kernel would cross is transposed, square by square.
+      cost.packSeconds += isCrossed(role) ? memory.pack({elements, kSquare, true})
+                                          : memory.rows(elements / dims.run(role, counts));
+      cost.memorySeconds += memory.stream(elements);
+    }
+    return cost;
+  }
+
+  LocalCost unary() const {
+    LocalCost cost;
+    for (const Role role : {Role::A, Role::C})
+      cost.memorySeconds += memory.stream(dims.elements(role));
+    const double elements = dims.elements(Role::A);
+    const std::size_t unit = dims.fastest(Role::A);
+    if (unit < dims.size()) {
+      const double row = toDouble(dims.extent(unit));
+      cost.packSeconds =
+          isCrossed(Role::A) ? memory.pack({elements, row, true}) : memory.rows(elements / row);
+    }
+    if (inner < dims.size())
+      cost.packSeconds += memory.rows(dims.elements(Role::C) / toDouble(dims.extent(inner)));
+    return cost;
+  }
+
+private:
+  double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
+
+  /// Whether the tensor and the result have both of each other's fastest dims.
+  bool isCrossed(Role role) const {
+    const std::size_t unit = dims.fastest(role);
+    return unit != inner && inner < dims.size() && unit < dims.size() &&
+           dims.stride(Role::C, unit) != 0 && dims.stride(role, inner) != 0;
+  }
+
+  /// Indices of each dim in one call of a tile's kernel: it goes along a dim of each class.
+  DimCounts kernelCounts() const {
+    constexpr int64_t kStream = 2048;
+    DimCounts counts(dims.size(), 1);
+    const bool isLongerA = dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N);
+    for (const DimClass dimClass : {DimClass::C, DimClass::M, DimClass::N, DimClass::K}) {
+      const Role order = dimClass != DimClass::K ? Role::C : isLongerA ? Role::A : Role::B;
+      const DimIndices candidates = dims.bySpeed(dimClass, order);
+      if (!candidates.empty())
+        counts[candidates.front()] = std::min(dims.extent(candidates.front()), kStream);
+    }
+    return counts;
+  }
+
+  /// Of a kernel that vectorises along the fastest dim of the result; sums of a scalar or of
+  /// batches have as many operands a flop as products with k = 1.
+  double efficiency(const DimCounts &counts) const {
+    TileSize tile;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      if (dims[dim].dimClass == DimClass::K)
+        tile.k *= toDouble(counts[dim]);
+      if (dim == inner)
+        tile.m = toDouble(counts[dim]);
+    }
+    const std::size_t unit = dims.fastest(Role::A);
+    const bool isAlongK = unit < dims.size() && dims[unit].dimClass == DimClass::K &&
+                          dims.elements(Role::C) * 4 < dims.iterations();
+    if (inner < dims.size() && dims[inner].dimClass != DimClass::C && !isAlongK)
+      return tileEfficiency(machine, type, tile);
+    tile.m = std::max(tile.m, isAlongK ? tile.k : 1);
+    tile.k = 1;
+    return tileEfficiency(machine, type, tile);
+  }
+
+  const WorkDims &dims;
+  ElementType type;
+  const Machine &machine;
+  std::size_t inner; ///< the fastest dim of the result
+  MemoryModel memory;
+};
+
+} // namespace
+
+LocalCost streamCost(const WorkDims &dims, ElementType type, const Machine &machine) {
+  return StreamCost(dims, type, machine).contraction();
+}
+
+LocalCost unaryCost(const WorkDims &dims, ElementType type, const Machine &machine) {
+  return StreamCost(dims, type, machine).unary();
+}
+
+} // namespace einsumc

@@ -1,0 +1,68 @@
+//===- WorkDims.h - the dims of a local work and their strides --------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_WORKDIMS_H
+#define EINSUMC_PLAN_WORKDIMS_H
+
+#include "compiler/plan/LocalCost.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace einsumc {
+
+constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Indices into a work's dims, or one number for each of them.
+using DimIndices = llvm::SmallVector<std::size_t, 8>;
+using DimCounts = llvm::SmallVector<int64_t, 8>;
+
+/// The dims of a contraction or unary node on one rank; answers questions about their order. In a
+/// contraction, A plays L and B plays R; `exchanged` gives the work with A and B exchanged.
+class WorkDims {
+public:
+  explicit WorkDims(llvm::SmallVector<WorkDim, 8> dims) : dims(std::move(dims)) {}
+
+  /// Without dims of extent 1, and those fused that all tensors store next to each other.
+  static WorkDims fused(const LocalWork &work);
+  WorkDims exchanged() const;
+
+  std::size_t size() const { return dims.size(); }
+  const WorkDim &operator[](std::size_t dim) const { return dims[dim]; }
+  int64_t extent(std::size_t dim) const { return dims[dim].extent; }
+  int64_t stride(Role role, std::size_t dim) const {
+    return dims[dim].strides[static_cast<std::size_t>(role)];
+  }
+  /// Whether neighbours along the dim are neighbours in the role's tensor.
+  bool isUnit(Role role, std::size_t dim) const { return stride(role, dim) == 1; }
+  /// The dims of a class, the fastest in the role's tensor first.
+  DimIndices bySpeed(DimClass dimClass, Role role) const;
+  /// The fastest dim of a role's tensor; size() when it is a scalar.
+  std::size_t fastest(Role role) const;
+  /// The product of the extents of a class.
+  int64_t extentOf(DimClass dimClass) const;
+  /// Neighbours in a role's tensor that a part of the work has: so many indices of each dim.
+  double run(Role role, const DimCounts &counts) const;
+  /// Elements of a role's tensor.
+  double elements(Role role) const;
+  /// The product of all extents.
+  double iterations() const;
+
+private:
+  llvm::SmallVector<WorkDim, 8> dims;
+};
+
+/// Whether L should be B: whether the fastest dim along which the result alone shares its elements
+/// with one operand comes from B.
+bool isResultAlongB(const WorkDims &dims);
+
+/// Whether a contraction moves more than it computes, so that its tensors are read in place: one
+/// operand is (nearly) a vector, the elements of a batch lie next to each other, or a batch has
+/// products so small that a call for each would cost more.
+bool isStreaming(const WorkDims &dims);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_WORKDIMS_H

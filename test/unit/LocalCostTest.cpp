@@ -1,0 +1,190 @@
+//===- LocalCostTest.cpp - the estimate of what one rank computes -----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/LocalCost.h"
+#include "compiler/plan/Algorithms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace einsumc;
+
+namespace {
+
+struct NamedExtent {
+  char name;
+  int64_t extent;
+};
+using Extents = std::vector<NamedExtent>;
+
+/// The work of an einsum of one or two row-major operands, `ij,jk->ik` or `ij->ji`.
+LocalWork workOf(const std::string &einsum, const Extents &extents,
+                 ElementType type = ElementType::F32) {
+  const std::size_t arrow = einsum.find("->"), comma = einsum.find(',');
+  const std::string a = einsum.substr(0, std::min(comma, arrow)), c = einsum.substr(arrow + 2),
+                    b = comma == std::string::npos ? std::string()
+                                                   : einsum.substr(comma + 1, arrow - comma - 1);
+  LocalWork work{{}, type, comma == std::string::npos};
+  const auto extentOf = [&](char name) {
+    return std::find_if(extents.begin(), extents.end(),
+                        [&](const NamedExtent &dim) { return dim.name == name; })
+        ->extent;
+  };
+  const auto strideOf = [&](const std::string &tensor, char name) {
+    int64_t stride = 1;
+    for (std::size_t p = tensor.size(); p-- > 0; stride *= extentOf(tensor[p]))
+      if (tensor[p] == name)
+        return stride;
+    return int64_t{0};
+  };
+  for (const auto &[name, extent] : extents) {
+    const std::array<int64_t, 3> strides = {strideOf(a, name), strideOf(b, name),
+                                            strideOf(c, name)};
+    if (strides == std::array<int64_t, 3>{})
+      continue;
+    const bool inA = strides[0] != 0, inB = strides[1] != 0 || work.isUnary, inC = strides[2] != 0;
+    const DimClass dimClass = !inC         ? DimClass::K
+                              : inA && inB ? DimClass::C
+                              : inA        ? DimClass::M
+                                           : DimClass::N;
+    work.dims.push_back({dimClass, extent, strides});
+  }
+  return work;
+}
+
+double secondsOf(const std::string &einsum, const Extents &extents,
+                 ElementType type = ElementType::F32) {
+  return localCost(workOf(einsum, extents, type), Machine{}).seconds();
+}
+
+const std::vector<std::string> kProducts = {"mk,kn->mn",    "km,kn->mn",   "mk,nk->mn",
+                                            "km,nk->mn",    "mk,kn->nm",   "bmk,bkn->bmn",
+                                            "mkb,knb->mnb", "kbm,nkb->mbn"};
+
+TEST(LocalCost, MoreWorkIsNeverCheaper) {
+  for (const std::string &einsum : kProducts)
+    for (const int64_t size : {1, 3, 8, 60, 300}) {
+      const Extents all = {{'m', size}, {'n', size}, {'k', size}, {'b', 10}};
+      for (std::size_t longer = 0; longer < all.size(); ++longer) {
+        Extents more = all;
+        more[longer].extent *= 2;
+        EXPECT_GE(secondsOf(einsum, more), 0.999 * secondsOf(einsum, all))
+            << einsum << " of " << size << " with twice as many " << all[longer].name;
+      }
+    }
+}
+
+TEST(LocalCost, NeverBelowPeakOrBandwidth) {
+  const Machine machine;
+  for (const std::string &einsum : kProducts)
+    for (const int64_t size : {4, 64, 500}) {
+      const double flops = 2.0 * static_cast<double>(size * size * size);
+      EXPECT_GE(secondsOf(einsum, {{'m', size}, {'n', size}, {'k', size}, {'b', 1}}),
+                flops / machine.flopsF32)
+          << einsum << " of " << size;
+    }
+}
+
+TEST(LocalCost, TransposedOperandIsNeverCheaper) {
+  for (const int64_t size : {16, 100, 1000}) {
+    const Extents all = {{'m', size}, {'n', size}, {'k', size}, {'b', 20}};
+    EXPECT_LE(secondsOf("mk,kn->mn", all), secondsOf("km,kn->mn", all)) << size;
+    EXPECT_LE(secondsOf("mk,kn->mn", all), secondsOf("mk,nk->mn", all)) << size;
+    EXPECT_LE(secondsOf("mk,kn->mn", all), secondsOf("km,nk->mn", all)) << size;
+    EXPECT_LE(secondsOf("bmk,bkn->bmn", all), secondsOf("kmb,bkn->bmn", all)) << size;
+    EXPECT_LT(secondsOf("mn,mn->mn", all), secondsOf("mn,nm->mn", all)) << size;
+    EXPECT_LT(secondsOf("mn->mn", all), secondsOf("mn->nm", all)) << size;
+  }
+}
+
+TEST(LocalCost, SameFastestDimIsCheaper) {
+  const Extents all = {{'x', 100}, {'y', 200}, {'z', 1000}};
+  EXPECT_LT(secondsOf("xyz->yxz", all), secondsOf("xyz->zyx", all));
+  EXPECT_LT(secondsOf("xyz,xyz->yxz", all), secondsOf("xyz,xyz->zyx", all));
+  EXPECT_LT(secondsOf("xyz,xyz->xyz", all), secondsOf("xyz,zxy->xyz", all));
+}
+
+TEST(LocalCost, ExchangedOperandsCostTheSame) {
+  for (const std::string &einsum : kProducts)
+    for (const auto &[m, n] : {std::pair(70, 90), std::pair(5, 400), std::pair(2, 1000)}) {
+      const std::size_t comma = einsum.find(','), arrow = einsum.find("->");
+      const std::string exchanged = einsum.substr(comma + 1, arrow - comma - 1) + "," +
+                                    einsum.substr(0, comma) + einsum.substr(arrow);
+      const Extents all = {{'m', m}, {'n', n}, {'k', 50}, {'b', 9}};
+      const LocalCost one = localCost(workOf(einsum, all), Machine{});
+      const LocalCost other = localCost(workOf(exchanged, all), Machine{});
+      EXPECT_DOUBLE_EQ(one.seconds(), other.seconds()) << einsum;
+      EXPECT_NE(one.swapped, other.swapped) << einsum;
+    }
+}
+
+TEST(LocalCost, ExtentsOfOneChangeNothing) {
+  const Extents all = {{'m', 70}, {'n', 90}, {'k', 50}, {'x', 1}, {'y', 1}, {'z', 1}};
+  for (const std::string einsum : {"mk,kn->mn", "xmk,kn->mxn", "mkx,kxn->mn", "mkz,zknx->xmzn"})
+    EXPECT_DOUBLE_EQ(secondsOf(einsum, all), secondsOf("mk,kn->mn", all)) << einsum;
+}
+
+TEST(LocalCost, DimsThatLieNextToEachOtherAreOne) {
+  const Extents all = {{'m', 60}, {'p', 10}, {'q', 6}, {'n', 90}, {'k', 60}, {'r', 12}, {'s', 5}};
+  EXPECT_DOUBLE_EQ(secondsOf("pqk,kn->pqn", all), secondsOf("mk,kn->mn", all));
+  EXPECT_DOUBLE_EQ(secondsOf("mrs,rsn->mn", all), secondsOf("mk,kn->mn", all));
+  EXPECT_NE(secondsOf("qpk,kn->pqn", all), secondsOf("mk,kn->mn", all));
+}
+
+TEST(LocalCost, StreamsTakeTheirBytesOverTheBandwidth) {
+  const Machine machine;
+  const Extents all = {{'i', 10000}, {'j', 10000}};
+  const double elements = 1e8;
+  EXPECT_DOUBLE_EQ(secondsOf("ij,ij->ij", all), 3 * 4 * elements / machine.memoryBandwidth);
+  EXPECT_DOUBLE_EQ(secondsOf("ij,ij->ij", all, ElementType::F64),
+                   3 * 8 * elements / machine.memoryBandwidth);
+  EXPECT_DOUBLE_EQ(secondsOf("ij->i", all), 4 * (elements + 10000) / machine.memoryBandwidth);
+}
+
+TEST(LocalCost, CachesAreFasterThanMemory) {
+  Machine machine;
+  const LocalWork small = workOf("i,i->i", {{'i', 50000}});
+  const double cached = localCost(small, machine).memorySeconds;
+  machine.caches.clear();
+  EXPECT_LT(2 * cached, localCost(small, machine).memorySeconds);
+}
+
+TEST(LocalCost, FewRowsOfTheUsualLExchangeTheOperands) {
+  const auto cost = [](int64_t m) {
+    return localCost(workOf("km,kn->nm", {{'m', m}, {'n', 400}, {'k', 128}}), Machine{});
+  };
+  EXPECT_TRUE(cost(5).swapped);
+  EXPECT_FALSE(cost(64).swapped);
+}
+
+Tree layer() {
+  // T[m,n] = A[m,k] * B[k,n]
+  return Tree::make(ElementType::F32, {{"m", 10}, {"n", 8}, {"k", 6}},
+                    {{NodeKind::Input, "A", {0, 2}, {}, false, {}, {}},
+                     {NodeKind::Input, "B", {2, 1}, {}, false, {}, {}},
+                     {NodeKind::Product, "T", {0, 1}, {{0, {0, 2}}, {1, {2, 1}}}, true, {}, {}}});
+}
+
+TEST(LocalWork, OfWholeTensors) {
+  const std::vector<WorkDim> expected = {
+      {DimClass::M, 10, {6, 0, 8}}, {DimClass::N, 8, {0, 1, 1}}, {DimClass::K, 6, {1, 8, 0}}};
+  EXPECT_EQ(localWork(layer(), 2).dims, expected);
+}
+
+TEST(LocalWork, OfTheBusiestRank) {
+  const NodeSchedule cut = cutAlong(layer(), 2, 0, 3);
+  const std::vector<WorkDim> rows = {
+      {DimClass::M, 4, {6, 0, 8}}, {DimClass::N, 8, {0, 1, 1}}, {DimClass::K, 6, {1, 8, 0}}};
+  EXPECT_EQ(localWork(layer(), 2, cut).dims, rows);
+  const NodeSchedule sums = cutAlong(layer(), 2, 2, 3);
+  const std::vector<WorkDim> part = {
+      {DimClass::M, 10, {2, 0, 8}}, {DimClass::N, 8, {0, 1, 1}}, {DimClass::K, 2, {1, 8, 0}}};
+  EXPECT_EQ(localWork(layer(), 2, sums).dims, part);
+}
+
+} // namespace

@@ -1,0 +1,192 @@
+//===- Calibration.cpp - measures what the cost model knows of a machine ----------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "Calibration.h"
+
+#include "CopyRates.h"
+#include "KernelRates.h"
+#include "Roofline.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace einsumc {
+
+namespace {
+
+using namespace measure;
+
+/// Three significant digits: more would be noise.
+double rounded(double value) {
+  const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2);
+  return std::round(value / digit) * digit;
+}
+
+int64_t systemValue(int name, int64_t otherwise) {
+  const long value = sysconf(name);
+  return value > 0 ? value : otherwise;
+}
+
+/// The data cache of a level of the first processor, in bytes, as Linux describes it: what sysconf
+/// says of the last level is the sum over several. 0 when there is none.
+int64_t cacheBytes(int level) {
+  constexpr int kMostCaches = 8;
+  for (int index = 0; index < kMostCaches; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    const auto read = [&](const char *name) {
+      const auto file = llvm::MemoryBuffer::getFileAsStream(folder + "/" + name);
+      return file ? (*file)->getBuffer().trim().str() : std::string();
+    };
+    int64_t kib = 0;
+    const std::string text = read("size");
+    llvm::StringRef size = text;
+    if (read("level") == std::to_string(level) && read("type") != "Instruction" &&
+        size.consume_back("K") && !size.getAsInteger(10, kib))
+      return kib << 10;
+  }
+  return 0;
+}
+
+class Calibrator {
+public:
+  explicit Calibrator(bool quick)
+      : effort(quick ? Effort{0.0001, 3} : Effort{0.001, 15}), quick(quick) {}
+
+  Machine run() {
+    measureShare();
+    measureFlops();
+    measureBandwidths();
+    measureKernels();
+    measurePacking();
+    return std::move(machine);
+  }
+
+private:
+  /// A rank has the share of the machine that its threads have of the processors.
+  void measureShare() {
+    machine.threads = omp_get_max_threads();
+    const int64_t processors = systemValue(_SC_NPROCESSORS_ONLN, machine.threads);
+    machine.ranksPerNode = std::max<int64_t>(processors / machine.threads, 1);
+    const int64_t pages = systemValue(_SC_PHYS_PAGES, 0);
+    if (pages > 0)
+      machine.memory = pages * systemValue(_SC_PAGESIZE, 4096) / machine.ranksPerNode;
+  }
+
+  void measureFlops() {
+    machine.flopsF32 = rounded(peakFlops<float>(effort));
+    machine.flopsF64 = rounded(peakFlops<double>(effort));
+  }
+
+  void measureBandwidths() {
+    std::vector<CacheLevel> levels;
+    for (std::size_t level = 0; level < machine.caches.size(); ++level) {
+      // The last level is shared by the threads.
+      const bool isShared = level + 1 == machine.caches.size();
+      const int64_t found = cacheBytes(static_cast<int>(level) + 1);
+      const int64_t bytes =
+          (found > 0 ? found : machine.caches[level].bytes) * (isShared ? 1 : machine.threads);
+      if (!levels.empty() && bytes <= levels.back().bytes)
+        break;
+      levels.push_back({bytes, rounded(triadBandwidth(bytes / machine.threads / 2, effort))});
+    }
+    machine.caches = std::move(levels);
+    machine.memoryBandwidth = rounded(triadBandwidth(beyondCaches(), effort));
+  }
+
+  /// Bytes of each thread that together no cache holds.
+  int64_t beyondCaches() const {
+    constexpr int64_t kAll = int64_t{384} << 20;
+    const int64_t all =
+        quick ? 3 * machine.caches.back().bytes : std::max(kAll, 8 * machine.caches.back().bytes);
+    return all / machine.threads;
+  }
+
+  void measureKernels() {
+    machine.kernelOverhead = rounded(callSeconds(effort));
+    KernelEfficiency &known = machine.kernelEfficiency;
+    known = {{8, 16, 32, 64, 128, 256}, {1, 4, 16, 64, 128}, {}};
+    for (const int64_t bytes : known.mBytes) {
+      std::vector<double> line;
+      for (const int64_t k : known.k) {
+        const double share =
+            tileFlops(bytes / int64_t{sizeof(float)}, k, effort) / machine.flopsF32;
+        line.push_back(rounded(std::min(share, 1.0)));
+      }
+      known.table.push_back(std::move(line));
+    }
+  }
+
+  void measurePacking() {
+    constexpr int64_t kInCache = 256 << 10;
+    const auto fit = [&](bool isTransposed) {
+      const CopyFit found =
+          fitCopies(isTransposed, kInCache, beyondCaches(), machine.memoryBandwidth, effort);
+      return CopyRate{rounded(found.rate), rounded(found.row), rounded(found.memoryRow)};
+    };
+    machine.pack = {fit(false), fit(true), rounded(scatterRate(effort))};
+  }
+
+  Effort effort;
+  bool quick;
+  Machine machine;
+};
+
+class Summary {
+public:
+  explicit Summary(llvm::raw_ostream &out) : out(out) {}
+
+  void line(llvm::StringRef what, double value, const char *unit) {
+    out << llvm::left_justify(what, 34) << llvm::format("%9.1f ", value) << unit << "\n";
+  }
+
+private:
+  llvm::raw_ostream &out;
+};
+
+} // namespace
+
+Machine calibrate(bool quick) { return Calibrator(quick).run(); }
+
+void printSummary(const Machine &machine, llvm::raw_ostream &out) {
+  constexpr double kGiga = 1e9, kNano = 1e-9, kMiB = 1 << 20;
+  Summary summary(out);
+  summary.line("threads", static_cast<double>(machine.threads), "");
+  summary.line("memory", static_cast<double>(machine.memory) / kMiB, "MiB");
+  summary.line("peak f32", machine.flopsF32 / kGiga, "GFLOPS");
+  summary.line("peak f64", machine.flopsF64 / kGiga, "GFLOPS");
+  summary.line("memory bandwidth", machine.memoryBandwidth / kGiga, "GB/s");
+  for (std::size_t level = 0; level < machine.caches.size(); ++level)
+    summary.line("bandwidth in cache " + std::to_string(level + 1) + ", " +
+                     std::to_string(machine.caches[level].bytes >> 10) + " KiB",
+                 machine.caches[level].bandwidth / kGiga, "GB/s");
+  summary.line("kernel call", machine.kernelOverhead / kNano, "ns");
+  for (const auto &[name, copy] : {std::pair("packing", machine.pack.contiguous),
+                                   std::pair("transposing", machine.pack.transposed)}) {
+    summary.line(name, copy.rate / kGiga, "GB/s");
+    summary.line(name + std::string(", a row"), copy.row / kNano, "ns");
+    summary.line(name + std::string(", a row from memory"), copy.memoryRow / kNano, "ns more");
+  }
+  summary.line("scattering", machine.pack.scattered / kGiga, "GB/s");
+  out << "kernel efficiency, % of the peak\n    bytes of m |  k:";
+  for (const int64_t k : machine.kernelEfficiency.k)
+    out << llvm::format("%5lld", static_cast<long long>(k));
+  for (std::size_t m = 0; m < machine.kernelEfficiency.mBytes.size(); ++m) {
+    out << llvm::format("\n%14lld |    ",
+                        static_cast<long long>(machine.kernelEfficiency.mBytes[m]));
+    for (const double share : machine.kernelEfficiency.table[m])
+      out << llvm::format("%5.0f", 100 * share);
+  }
+  out << "\n";
+}
+
+} // namespace einsumc

@@ -1,0 +1,27 @@
+//===- Calibration.h - measures what the cost model knows of a machine ------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_CALIBRATE_CALIBRATION_H
+#define EINSUMC_CALIBRATE_CALIBRATION_H
+
+#include "compiler/ir/Machine.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace einsumc {
+
+/// Measures one rank of this machine with as many threads as OpenMP's next team has: its share of
+/// the memory, flops, bandwidths, kernels and copies. The members that describe the network keep
+/// their built-in values.
+/// \param quick in about a second, less exactly
+Machine calibrate(bool quick);
+
+/// Prints what was measured as an aligned table for people.
+void printSummary(const Machine &machine, llvm::raw_ostream &stream);
+
+} // namespace einsumc
+
+#endif // EINSUMC_CALIBRATE_CALIBRATION_H

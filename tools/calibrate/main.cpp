@@ -1,0 +1,118 @@
+//===- main.cpp - einsumc-calibrate: measures a machine file ----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "Calibration.h"
+
+#include "compiler/support/CommandLine.h"
+#include "einsumc/Config.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+
+using namespace einsumc;
+
+namespace {
+
+namespace cl = llvm::cl;
+
+constexpr int kSuccess = 0, kFailure = 1, kUsage = 2;
+
+struct CommandLine {
+  cl::OptionCategory category{"einsumc-calibrate options"};
+  cl::opt<std::string> output{"o", cl::desc("The machine file; '-' (default) is stdout"),
+                              cl::init("-"), cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<int> threads{"threads",
+                       cl::desc("Threads of a rank (default: OMP_NUM_THREADS, or one a processor)"),
+                       cl::init(0), cl::value_desc("T"), cl::cat(category)};
+  cl::opt<bool> quick{"quick", cl::desc("Take about a second instead of half a minute"),
+                      cl::cat(category)};
+};
+
+/// `model name` of the first processor in Linux's list of them.
+std::string processorModel() {
+  const auto file = llvm::MemoryBuffer::getFileAsStream("/proc/cpuinfo");
+  if (!file)
+    return "unknown processor";
+  llvm::StringRef rest = (*file)->getBuffer();
+  while (!rest.empty()) {
+    const auto [line, after] = rest.split('\n');
+    if (line.starts_with("model name"))
+      return line.split(':').second.trim().str();
+    rest = after;
+  }
+  return "unknown processor";
+}
+
+/// When and where the file was measured.
+std::string origin() {
+  std::array<char, 256> host = {};
+  if (gethostname(host.data(), host.size() - 1) != 0)
+    host.front() = '\0';
+  std::array<char, 32> when = {};
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  localtime_r(&now, &local);
+  std::strftime(when.data(), when.size(), "%Y-%m-%d %H:%M", &local);
+  return "einsumc-calibrate " EINSUMC_VERSION ", " + std::string(when.data()) + ", " + host.data() +
+         ", " + processorModel();
+}
+
+int run(const CommandLine &line) {
+  if (line.threads.getNumOccurrences() > 0) {
+    if (line.threads < 1) {
+      llvm::errs() << "einsumc-calibrate: --threads must be at least 1\n";
+      return kUsage;
+    }
+    omp_set_num_threads(line.threads);
+  }
+  // Before the measurements: they take a while.
+  std::error_code failure;
+  llvm::raw_fd_ostream out(line.output, failure);
+  if (failure) {
+    llvm::errs() << "einsumc-calibrate: cannot write '" << line.output << "': " << failure.message()
+                 << "\n";
+    return kFailure;
+  }
+  Machine machine = calibrate(line.quick);
+  machine.comment = origin();
+  printSummary(machine, llvm::errs());
+  print(machine, out);
+  out.close();
+  if (!out.has_error())
+    return kSuccess;
+  llvm::errs() << "einsumc-calibrate: cannot write '" << line.output
+               << "': " << out.error().message() << "\n";
+  out.clear_error();
+  return kFailure;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const llvm::InitLLVM init(argc, argv);
+  removeForeignOptions();
+  CommandLine line;
+  cl::SetVersionPrinter(
+      [](llvm::raw_ostream &out) { out << "einsumc-calibrate " EINSUMC_VERSION "\n"; });
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "Measures what einsumc's cost model knows of this machine, and "
+                                   "writes a machine file for einsumc --machine=FILE\n",
+                                   &stream)) {
+    llvm::errs() << problems;
+    return kUsage;
+  }
+  return run(line);
+}
