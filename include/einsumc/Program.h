@@ -89,6 +89,8 @@ struct ProgramDescription {
   std::vector<DimDescription> dims;
   std::vector<TensorDescription> tensors;
   std::vector<NodeDescription> nodes; ///< in the order of evaluation
+  /// Bytes that inputs, results and copies need at a time, of the rank with most.
+  std::size_t predictedTensorBytes = 0;
   /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.
   std::vector<std::pair<int, Layout>> finalLayouts;
   std::string plan; ///< the whole schedule as text
@@ -142,6 +144,13 @@ public:
   template <class T>
   void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);
 
+  /// Called by the program when a tensor has been read for the last time in a run: others may
+  /// overwrite it. Filled with NaNs where poison is wanted, so that reading it again shows.
+  template <class T> void release(const Tensor<T> &tensor) const;
+  /// Whether to fill released tensors; `isPoisonWanted` to begin with.
+  void setPoison(bool wanted) { poisonsReleased = wanted; }
+  bool poison() const { return poisonsReleased; }
+
   const std::vector<NodeRecord> &nodeRecords() const { return records; }
   void setObserver(std::function<void(int)> function) { observer = std::move(function); }
 
@@ -164,6 +173,7 @@ private:
   int current = 0;
   double nodeStart = 0; ///< of the current node, on MPI_Wtime's clock
   std::function<void(int)> observer;
+  bool poisonsReleased;
 };
 
 /// \throws CollectiveError unless the communicator has exactly the ranks that a program is for.
@@ -174,13 +184,16 @@ class Program {
 public:
   virtual ~Program() = default;
   /// Evaluates the tree once: inputs are in place before and unchanged after, as it may run again;
-  /// outputs are in place after. When a node ends (Session::endNode), its result is complete and
-  /// the tensors that it read are as it read them: the observer compares them. Collective.
+  /// outputs are in place after. Results share storage, so they come and go: when a node ends
+  /// (Session::endNode), its result is complete, in its final layout too if it is an output, and
+  /// the tensors that it read are as it read them. The observer compares them. Collective.
   virtual void run() = 0;
-  /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it.
+  /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it. It
+  /// has its elements from the end of its node to the end of the last node that reads it, inputs
+  /// always.
   virtual TensorView tensor(int index) = 0;
-  /// The output tensor in its final layout (the pinned one, else as `tensor`). After run() both are
-  /// there, as --verify compares them.
+  /// The output tensor in its final layout (the pinned one, else as `tensor`), in place from the
+  /// end of its node to the next run.
   virtual TensorView output(int index) = 0;
 };
 

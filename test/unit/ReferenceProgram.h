@@ -54,12 +54,13 @@ public:
     for (std::size_t i = 0; i < description.nodes.size(); ++i) {
       session.beginNode(static_cast<int>(i));
       evaluate(description.nodes[i]);
+      const int tensor = description.nodes[i].tensor;
+      if (const auto found = finals.find(tensor); found != finals.end())
+        session.exchange(*finalExchanges.at(tensor), at(tensors, tensor), found->second);
       if (hook)
         hook(static_cast<int>(i), *this);
       session.endNode(static_cast<int>(i));
     }
-    for (auto &[tensor, target] : finals)
-      session.exchange(*finalExchanges.at(tensor), at(tensors, tensor), target);
     if (hook)
       hook(-1, *this);
   }
