@@ -31,8 +31,7 @@ void Session::reserveScratch(std::size_t bytesPerThread) {
   const std::size_t rounded = (bytesPerThread + kLine - 1) / kLine * kLine;
   if (rounded <= scratchPerThread)
     return;
-  scratchBuffer = Buffer(); // Before the new one is there: they need not both fit.
-  scratchBuffer = Buffer(ledger, rounded * static_cast<std::size_t>(threadCount));
+  kernelScratch.reserve(rounded * static_cast<std::size_t>(threadCount));
   scratchPerThread = rounded;
 }
 

@@ -94,6 +94,13 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
   return *this;
 }
 
+void ScratchMemory::reserve(std::size_t bytes) {
+  if (bytes <= buffer.size())
+    return;
+  buffer = Buffer(); // Before the new one is there: they need not both fit.
+  buffer = Buffer(ledger, bytes);
+}
+
 template <class T>
 Tensor<T>::Tensor(const Layout &layout, int64_t rank)
     : layoutRef(&layout), block(layout.box(rank)), isHeld(layout.holds(rank)),

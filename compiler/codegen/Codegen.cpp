@@ -144,8 +144,8 @@ private:
       for (const std::vector<Move> *moves : {&node.before, &node.after})
         for (const Move &move : *moves)
           out << "ec::Exchange<" << type << "> " << moveName(buffer(move.to).name)
-              << "{session.comm(), session.memory(), " << layoutName(buffer(move.from)) << ", "
-              << layoutName(buffer(move.to)) << ", " << tag++ << "};\n";
+              << "{session.comm(), session.messageMemory(), " << layoutName(buffer(move.from))
+              << ", " << layoutName(buffer(move.to)) << ", " << tag++ << "};\n";
     out << "\n";
     for (const LoweredNode &node : program.nodes) {
       // Reference members in the order of their names, each buffer once.

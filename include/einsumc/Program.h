@@ -126,6 +126,8 @@ public:
   int64_t rank() const { return communicator.rank(); }
   int threads() const { return threadCount; }
   MemoryLedger &memory() { return ledger; }
+  /// Of all exchanges, which run one at a time.
+  ScratchMemory &messageMemory() { return messages; }
 
   /// Time and traffic of one node, of this rank.
   struct NodeRecord {
@@ -159,7 +161,7 @@ public:
   void reserveScratch(std::size_t bytesPerThread);
   /// The scratch memory of an OpenMP thread.
   template <class T> T *scratch(int thread) const {
-    return reinterpret_cast<T *>(scratchBuffer.data() +
+    return reinterpret_cast<T *>(kernelScratch.data() +
                                  static_cast<std::size_t>(thread) * scratchPerThread);
   }
 
@@ -167,7 +169,7 @@ private:
   Communicator communicator;
   int threadCount;
   MemoryLedger ledger;
-  Buffer scratchBuffer;
+  ScratchMemory messages{ledger}, kernelScratch{ledger};
   std::size_t scratchPerThread = 0;
   std::vector<NodeRecord> records;
   int current = 0;

@@ -66,6 +66,20 @@ private:
   MemoryUse use = MemoryUse::Work;
 };
 
+/// Memory that users take turns with: as large as the largest of their requests. What one leaves
+/// there, the next overwrites.
+class ScratchMemory {
+public:
+  explicit ScratchMemory(MemoryLedger &ledger) : ledger(ledger) {}
+  /// Makes it hold at least so many bytes; what it held is lost. \throws std::bad_alloc
+  void reserve(std::size_t bytes);
+  std::byte *data() const { return buffer.data(); }
+
+private:
+  MemoryLedger &ledger;
+  Buffer buffer;
+};
+
 class SharedStorage;
 
 /// The block of a tensor that this rank stores, row-major in the order of the layout's positions.
