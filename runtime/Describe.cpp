@@ -120,6 +120,9 @@ std::string describe(const ProgramDescription &description, const Session &sessi
   for (const auto &[tensor, layout] : description.finalLayouts)
     text += "  output " + description.tensors[static_cast<std::size_t>(tensor)].name +
             " ends as: " + formatLayout(layout) + ", " + bytesPerRank(layout, description) + "\n";
+  text += "tensors take at most " +
+          formatBytes(static_cast<int64_t>(description.predictedTensorBytes)) +
+          " a rank at a time: results share storage\n";
   text += "nodes:\n";
   for (const NodeDescription &node : description.nodes)
     text += nodeLines(node);

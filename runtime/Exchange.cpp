@@ -72,18 +72,20 @@ std::vector<std::size_t> groupedByBox(const std::vector<Transfer> &transfers) {
 } // namespace
 
 template <class T>
-Exchange<T>::Exchange(const Communicator &comm, MemoryLedger &ledger, const Layout &source,
+Exchange<T>::Exchange(const Communicator &comm, ScratchMemory &memory, const Layout &source,
                       const Layout &target, int tag)
-    : comm(comm), tag(tag), incoming(incomingTransfers(source, target, comm.rank())),
+    : comm(comm), memory(memory), tag(tag),
+      incoming(incomingTransfers(source, target, comm.rank())),
       outgoing(outgoingTransfers(source, target, comm.rank())) {
   std::erase_if(outgoing, [&](const Transfer &t) { return t.to == comm.rank(); });
   // Every rank starts with another receiver, so that they do not all fall upon the first one.
   std::ranges::rotate(outgoing, std::ranges::upper_bound(outgoing, comm.rank(), {}, &Transfer::to));
-  planReceives(ledger, target.box(comm.rank()));
-  planSends(ledger, source.box(comm.rank()));
+  planReceives(target.box(comm.rank()));
+  planSends(source.box(comm.rank()));
+  memory.reserve(stagedElements * sizeof(T));
 }
 
-template <class T> void Exchange<T>::planReceives(MemoryLedger &ledger, const Box &block) {
+template <class T> void Exchange<T>::planReceives(const Box &block) {
   receiveSteps.resize(incoming.size());
   const std::vector<std::size_t> order = groupedByBox(incoming);
   for (std::size_t i = 1; i < order.size(); ++i) {
@@ -93,28 +95,24 @@ template <class T> void Exchange<T>::planReceives(MemoryLedger &ledger, const Bo
     receiveSteps[order[i - 1]].next = static_cast<int>(order[i]);
   }
 
-  std::size_t size = 0;
   for (std::size_t i = 0; i < incoming.size(); ++i) {
     Step &step = receiveSteps[i];
     if (incoming[i].from == comm.rank())
       continue;
     step.inPlace = step.isFirst && isContiguous(incoming[i].box, block);
-    step.offset = size;
+    step.offset = stagedElements;
     if (!step.inPlace)
-      size += static_cast<std::size_t>(volume(incoming[i].box));
+      stagedElements += static_cast<std::size_t>(volume(incoming[i].box));
   }
-  receiveBuffer = Buffer(ledger, size * sizeof(T));
 }
 
-template <class T> void Exchange<T>::planSends(MemoryLedger &ledger, const Box &block) {
-  std::size_t size = 0;
+template <class T> void Exchange<T>::planSends(const Box &block) {
   for (const Transfer &transfer : outgoing) {
     const bool inPlace = isContiguous(transfer.box, block);
-    sendSteps.push_back({.inPlace = inPlace, .offset = size});
+    sendSteps.push_back({.inPlace = inPlace, .offset = stagedElements});
     if (!inPlace)
-      size += static_cast<std::size_t>(volume(transfer.box));
+      stagedElements += static_cast<std::size_t>(volume(transfer.box));
   }
-  sendBuffer = Buffer(ledger, size * sizeof(T));
 }
 
 template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Tensor<T> &source) {
@@ -125,7 +123,7 @@ template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Ten
     if (sendSteps[i].inPlace) {
       data = source.data() + BoxView(box, source.box()).offset;
     } else {
-      data = reinterpret_cast<T *>(sendBuffer.data()) + sendSteps[i].offset;
+      data = staged(sendSteps[i]);
       moveBox<T>(box, data, box, source.data(), source.box(), false);
     }
     const std::span<T> elements(data, static_cast<std::size_t>(volume(box)));
@@ -140,8 +138,7 @@ template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Ten
 template <class T> std::span<T> Exchange<T>::landing(std::size_t index, const Tensor<T> &target) {
   const Box &box = incoming[index].box;
   const Step &step = receiveSteps[index];
-  T *data = step.inPlace ? target.data() + BoxView(box, target.box()).offset
-                         : reinterpret_cast<T *>(receiveBuffer.data()) + step.offset;
+  T *data = step.inPlace ? target.data() + BoxView(box, target.box()).offset : staged(step);
   return {data, static_cast<std::size_t>(volume(box))};
 }
 

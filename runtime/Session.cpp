@@ -10,10 +10,13 @@
 #include <mpi.h>
 #include <omp.h>
 
+#include <cstring>
+
 namespace einsumc {
 
 Session::Session(MPI_Comm parent, int threads)
-    : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)) {
+    : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)),
+      poisonsReleased(isPoisonWanted()) {
   omp_set_num_threads(threadCount); // Input is generated before the first run.
 }
 
@@ -28,8 +31,7 @@ void Session::reserveScratch(std::size_t bytesPerThread) {
   const std::size_t rounded = (bytesPerThread + kLine - 1) / kLine * kLine;
   if (rounded <= scratchPerThread)
     return;
-  scratchBuffer = Buffer(); // Before the new one is there: they need not both fit.
-  scratchBuffer = Buffer(ledger, rounded * static_cast<std::size_t>(threadCount));
+  kernelScratch.reserve(rounded * static_cast<std::size_t>(threadCount));
   scratchPerThread = rounded;
 }
 
@@ -59,6 +61,13 @@ void Session::exchange(Exchange<T> &exchange, const Tensor<T> &source, const Ten
   record.traffic.messages += traffic.messages;
 }
 
+template <class T> void Session::release(const Tensor<T> &tensor) const {
+  if (poisonsReleased && tensor.size() > 0)
+    std::memset(tensor.data(), 0xFF, static_cast<std::size_t>(tensor.size()) * sizeof(T));
+}
+
+template void Session::release(const Tensor<float> &) const;
+template void Session::release(const Tensor<double> &) const;
 template void Session::exchange(Exchange<float> &, const Tensor<float> &, const Tensor<float> &);
 template void Session::exchange(Exchange<double> &, const Tensor<double> &, const Tensor<double> &);
 

@@ -69,8 +69,9 @@ void Recorder::addRun(const Session &session, double seconds) {
 Statistics Recorder::finish(Session &session, double setupSeconds, double inputSeconds) const {
   std::array<double, 2> times{setupSeconds, inputSeconds};
   maxOverRanks(session.comm(), times);
-  auto peak = static_cast<int64_t>(session.memory().peakBytes());
-  maxOverRanks(session.comm(), std::span(&peak, 1));
+  std::array<int64_t, 2> peaks{static_cast<int64_t>(session.memory().peakBytes()),
+                               static_cast<int64_t>(session.memory().tensorPeakBytes())};
+  maxOverRanks(session.comm(), peaks);
 
   const auto medianOf = [this](std::size_t time) {
     std::vector<double> values;
@@ -83,7 +84,8 @@ Statistics Recorder::finish(Session &session, double setupSeconds, double inputS
   statistics.waitSeconds = medianOf(1);
   statistics.setupSeconds = times[0];
   statistics.inputSeconds = times[1];
-  statistics.peakBytes = peak;
+  statistics.peakBytes = peaks[0];
+  statistics.tensorBytes = peaks[1];
   statistics.repeat = static_cast<int>(runs.size());
   const std::vector<Traffic> &traffic = runs.back().traffic;
   for (std::size_t node = 0; node < traffic.size(); ++node) {
@@ -115,6 +117,8 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
       {"messages", statistics.traffic.messages},
       {"wait_seconds", statistics.waitSeconds},
       {"peak_bytes", statistics.peakBytes},
+      {"tensor_bytes", statistics.tensorBytes},
+      {"predicted_tensor_bytes", description.predictedTensorBytes},
       {"nodes", Json::array()},
   };
   for (std::size_t i = 0; i < statistics.nodes.size(); ++i) {

@@ -28,7 +28,8 @@ struct Statistics {
   double setupSeconds = 0;
   double inputSeconds = 0;
   Traffic traffic;
-  int64_t peakBytes = 0; ///< of the rank that held most
+  int64_t peakBytes = 0;   ///< of the rank that held most
+  int64_t tensorBytes = 0; ///< the part of tensors, of the rank that held most of them
   int repeat = 0;
   std::vector<Node> nodes;
 };

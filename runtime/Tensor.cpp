@@ -6,6 +6,8 @@
 
 #include "einsumc/Tensor.h"
 
+#include "einsumc/SharedStorage.h"
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -30,19 +32,36 @@ std::align_val_t alignmentOf(std::size_t bytes) {
   return std::align_val_t{usesHugePages(bytes) ? kHugePage : kLine};
 }
 
-bool isPoisonWanted() {
-  const char *value = std::getenv("EINSUMC_POISON");
-  return value != nullptr && std::string_view(value) != "0";
-}
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kPoisonsByDefault = true;
+#else
+constexpr bool kPoisonsByDefault = false;
+#endif
 
 } // namespace
 
-void MemoryLedger::add(std::size_t bytes) {
-  current += bytes;
-  peak = std::max(peak, current);
+bool isPoisonWanted() {
+  const char *value = std::getenv("EINSUMC_POISON");
+  return value == nullptr ? kPoisonsByDefault : std::string_view(value) != "0";
 }
 
-Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes) : ledger(&ledger), bytes(bytes) {
+void MemoryLedger::add(std::size_t bytes, MemoryUse use) {
+  current += bytes;
+  peak = std::max(peak, current);
+  if (use == MemoryUse::Tensors) {
+    tensors += bytes;
+    tensorPeak = std::max(tensorPeak, tensors);
+  }
+}
+
+void MemoryLedger::remove(std::size_t bytes, MemoryUse use) {
+  current -= bytes;
+  if (use == MemoryUse::Tensors)
+    tensors -= bytes;
+}
+
+Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
+    : ledger(&ledger), bytes(bytes), use(use) {
   if (bytes == 0)
     return;
   memory = static_cast<std::byte *>(::operator new(bytes, alignmentOf(bytes)));
@@ -50,7 +69,7 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes) : ledger(&ledger), bytes
   if (usesHugePages(bytes)) // What follows the last whole page is not ours to ask for.
     madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
-  ledger.add(bytes);
+  ledger.add(bytes, use);
   if (isPoisonWanted())
     std::memset(memory, 0xFF, bytes);
 }
@@ -59,29 +78,49 @@ Buffer::~Buffer() {
   if (memory == nullptr)
     return;
   ::operator delete(memory, alignmentOf(bytes));
-  ledger->remove(bytes);
+  ledger->remove(bytes, use);
 }
 
 Buffer::Buffer(Buffer &&other) noexcept
     : ledger(other.ledger), memory(std::exchange(other.memory, nullptr)),
-      bytes(std::exchange(other.bytes, 0)) {}
+      bytes(std::exchange(other.bytes, 0)), use(other.use) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   Buffer taken(std::move(other)); // Frees what this buffer held.
   std::swap(ledger, taken.ledger);
   std::swap(memory, taken.memory);
   std::swap(bytes, taken.bytes);
+  std::swap(use, taken.use);
   return *this;
 }
 
+void ScratchMemory::reserve(std::size_t bytes) {
+  if (bytes <= buffer.size())
+    return;
+  buffer = Buffer(); // Before the new one is there: they need not both fit.
+  buffer = Buffer(ledger, bytes);
+}
+
 template <class T>
-Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank)
+Tensor<T>::Tensor(const Layout &layout, int64_t rank)
     : layoutRef(&layout), block(layout.box(rank)), isHeld(layout.holds(rank)),
-      buffer(ledger, isHeld ? static_cast<std::size_t>(volume(block)) * sizeof(T) : 0),
-      stepOf(block.size()) {
+      elementCount(isHeld ? volume(block) : 0), stepOf(block.size()) {
   int64_t step = 1;
   for (std::size_t p = block.size(); p-- > 0; step *= block[p].size())
     stepOf[p] = step;
+}
+
+template <class T>
+Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank) : Tensor(layout, rank) {
+  own = Buffer(ledger, static_cast<std::size_t>(elementCount) * sizeof(T), MemoryUse::Tensors);
+  elements = reinterpret_cast<T *>(own.data());
+}
+
+template <class T>
+Tensor<T>::Tensor(const SharedStorage &storage, const Layout &layout, std::size_t offset)
+    : Tensor(layout, storage.rank()) {
+  if (elementCount > 0)
+    elements = reinterpret_cast<T *>(storage.at(offset));
 }
 
 template <class T> Tensor<T>::~Tensor() = default;

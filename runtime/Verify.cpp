@@ -7,18 +7,23 @@
 #include "Verify.h"
 
 #include "Finding.h"
+#include "Fingerprint.h"
 #include "Format.h"
 #include "NodeCheck.h"
 #include "VerifyWhole.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <map>
+#include <span>
 #include <vector>
 
 namespace einsumc {
 namespace {
 
-/// Checks nodes while the program runs.
+/// Checks nodes while the program runs, with the memory that every run has: tensors come and go,
+/// and those that are needed must still be there.
 class NodeByNode {
 public:
   NodeByNode(Session &session, const ProgramDescription &description, Program &program,
@@ -26,12 +31,19 @@ public:
       : session(session), description(description), program(program), options(options) {}
 
   void run() {
+    const bool poison = session.poison();
+    prepareTensors();
+    session.setPoison(true);
     session.setObserver([this](int node) { checkNode(node); });
     session.startRun(description.nodes.size());
     program.run();
     session.setObserver(nullptr);
-    for (const auto &[tensor, layout] : description.finalLayouts)
-      checkFinal(tensor);
+    session.setPoison(poison);
+    for (const auto &[tensor, expected] : fingerprints)
+      if (tensorAt(tensor).isInput)
+        checkUnchanged(tensor, program.tensor(tensor), expected);
+    for (const auto &[tensor, expected] : outputFingerprints)
+      checkUnchanged(tensor, program.output(tensor), expected);
   }
 
   const Finding &worstFinding() const { return worst; }
@@ -42,14 +54,46 @@ private:
     return description.tensors[static_cast<std::size_t>(index)];
   }
 
+  /// Of the results nothing may be left of an earlier run.
+  void prepareTensors() {
+    for (std::size_t i = 0; i < description.tensors.size(); ++i) {
+      const auto tensor = static_cast<int>(i);
+      if (tensorAt(tensor).isInput) {
+        fingerprints[tensor] = fingerprint(program.tensor(tensor));
+        continue;
+      }
+      for (const TensorView &view : {program.tensor(tensor), program.output(tensor)})
+        if (view.held && volume(view.box) > 0)
+          std::memset(view.data, 0xFF,
+                      static_cast<std::size_t>(volume(view.box)) * sizeOf(view.dtype));
+    }
+  }
+
+  /// What a node reads must be what was computed: its own check cannot tell.
+  void checkUnchanged(int tensor, const TensorView &view, uint64_t expected) {
+    int64_t differs = fingerprint(view) != expected ? 1 : 0;
+    maxOverRanks(session.comm(), std::span(&differs, 1));
+    if (differs != 0)
+      keepWorse(worst, {HUGE_VAL, 0, tensorAt(tensor).name + ", which was overwritten"});
+  }
+
   void checkNode(int index) {
     const NodeDescription &node = description.nodes[static_cast<std::size_t>(index)];
     std::vector<TensorUse> operands;
-    for (const OperandDescription &operand : node.operands)
+    for (const OperandDescription &operand : node.operands) {
       operands.push_back({program.tensor(operand.tensor), operand.dims});
+      checkUnchanged(operand.tensor, operands.back().view, fingerprints.at(operand.tensor));
+    }
     check(NodeCheck(session.comm(), description, tensorAt(node.tensor).name,
                     {program.tensor(node.tensor), tensorAt(node.tensor).dims}, operands,
                     options.chunk));
+    fingerprints[node.tensor] = fingerprint(program.tensor(node.tensor));
+    if (!tensorAt(node.tensor).isOutput)
+      return;
+    outputFingerprints[node.tensor] = fingerprint(program.output(node.tensor));
+    for (const auto &[tensor, layout] : description.finalLayouts)
+      if (tensor == node.tensor)
+        checkFinal(tensor);
   }
 
   /// The way to an output's final layout is a node that changes nothing.
@@ -90,6 +134,8 @@ private:
   Program &program;
   const VerifyOptions &options;
   uint64_t checks = 0;
+  std::map<int, uint64_t> fingerprints;       ///< by tensor: when it was complete
+  std::map<int, uint64_t> outputFingerprints; ///< by tensor: in its final layout
   Finding worst;
   std::string notes;
 };

@@ -9,6 +9,7 @@
 #include "compiler/codegen/EmitDescription.h"
 #include "compiler/codegen/EmitNest.h"
 #include "compiler/codegen/EmitNode.h"
+#include "compiler/codegen/EmitStorage.h"
 #include "compiler/codegen/Format.h"
 #include "compiler/support/Text.h"
 
@@ -92,10 +93,12 @@ private:
     if (scratch > 0)
       out << "\nsession.reserveScratch(" << scratch << ");\n";
     out << "}\n\nvoid run() override {\n";
-    for (std::size_t i = 0; i < program.nodes.size(); ++i)
+    for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       out << "session.beginNode(" << i << ");\n"
           << functionName(program.nodes[i]) << "();\n"
           << "session.endNode(" << i << ");\n";
+      emitReleases(program, program.storage.lastStep(i, program.nodes[i]), out);
+    }
     out << "}\n\n"
         << "ec::TensorView tensor(int index) override { return "
            "ec::TensorView::of(*tensors[index]); "
@@ -103,8 +106,8 @@ private:
         << "ec::TensorView output(int index) override { return "
            "ec::TensorView::of(*outputs[index]); "
            "}\n\nprivate:\n";
-    for (const LoweredNode &node : program.nodes)
-      emitNodeFunction(node);
+    for (std::size_t i = 0; i < program.nodes.size(); ++i)
+      emitNodeFunction(program.nodes[i], program.storage.firstSteps[i]);
     out << "ec::Session &session;\n\n";
     emitMembers();
     out << "};\n\n";
@@ -114,33 +117,35 @@ private:
     return "evaluate_" + tree.node(node.node).name;
   }
 
-  void emitMoves(const std::vector<Move> &moves) {
-    for (const Move &move : moves)
+  /// \param step of the first move; of what follows the last one after the call.
+  void emitMoves(const std::vector<Move> &moves, int &step) {
+    for (const Move &move : moves) {
       out << "session.exchange(" << moveName(buffer(move.to).name) << ", "
           << tensorName(buffer(move.from)) << ", " << tensorName(buffer(move.to)) << ");\n";
+      emitReleases(program, step++, out);
+    }
   }
 
-  void emitNodeFunction(const LoweredNode &node) {
+  void emitNodeFunction(const LoweredNode &node, int step) {
     out << "/// " << equationText(tree, node.node) << "\n"
         << "void " << functionName(node) << "() {\n";
-    emitMoves(node.before);
+    emitMoves(node.before, step);
     out << "compute_" << tree.node(node.node).name << ".run();\n";
-    emitMoves(node.after);
+    emitReleases(program, step++, out);
+    emitMoves(node.after, step);
     out << "}\n\n";
   }
 
   void emitMembers() {
-    for (const TensorBuffer &b : program.buffers)
-      out << "ec::Tensor<" << type << "> " << tensorName(b) << "{session.memory(), "
-          << layoutName(b) << ", session.rank()};\n";
+    emitTensors(tree, program, out);
     out << "\n";
     int tag = 0;
     for (const LoweredNode &node : program.nodes)
       for (const std::vector<Move> *moves : {&node.before, &node.after})
         for (const Move &move : *moves)
           out << "ec::Exchange<" << type << "> " << moveName(buffer(move.to).name)
-              << "{session.comm(), session.memory(), " << layoutName(buffer(move.from)) << ", "
-              << layoutName(buffer(move.to)) << ", " << tag++ << "};\n";
+              << "{session.comm(), session.messageMemory(), " << layoutName(buffer(move.from))
+              << ", " << layoutName(buffer(move.to)) << ", " << tag++ << "};\n";
     out << "\n";
     for (const LoweredNode &node : program.nodes) {
       // Reference members in the order of their names, each buffer once.

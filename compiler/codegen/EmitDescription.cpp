@@ -100,6 +100,7 @@ public:
         << "program.ranks = " << schedule.ranks << ";\n"
         << "program.dtype = ec::DType::" << (tree.elementType() == ElementType::F32 ? "F32" : "F64")
         << ";\n";
+    out << "program.predictedTensorBytes = " << program.storage.peakBytes() << ";\n";
     for (const Dim &dim : tree.dims())
       out << "program.addDim(" << cppStringLiteral(dim.name) << ", dim_" << dim.name << ");\n";
     for (NodeId id = 0; id < tree.size(); ++id)

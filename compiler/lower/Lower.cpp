@@ -6,11 +6,8 @@
 
 #include "compiler/lower/Lower.h"
 
-#include "compiler/ir/Moves.h"
-#include "compiler/support/Text.h"
-
 #include <array>
-#include <set>
+#include <utility>
 
 namespace einsumc {
 
@@ -19,98 +16,44 @@ namespace {
 class Lowering {
 public:
   Lowering(const Tree &tree, const Machine &machine, const Schedule &schedule)
-      : tree(tree), machine(machine), schedule(schedule) {
-    for (const Node &node : tree.nodes())
-      names.insert(node.name);
-    program.homes.resize(static_cast<std::size_t>(tree.size()));
-    program.outputs.resize(static_cast<std::size_t>(tree.size()));
-  }
+      : tree(tree), machine(machine), schedule(schedule) {}
 
   LoweredProgram run() {
-    for (NodeId id = 0; id < tree.size(); ++id) {
-      const auto index = static_cast<std::size_t>(id);
-      if (tree.node(id).kind == NodeKind::Input)
-        program.homes[index] = addBuffer(tree.node(id).name, id, homePlacement(tree, schedule, id));
-      else
-        lowerNode(id);
-    }
+    TensorBuffers buffers = buffersOf(tree, schedule);
+    program.storage = assignStorage(tree, schedule, buffers);
+    program.buffers = std::move(buffers.buffers);
+    program.homes = std::move(buffers.homes);
+    program.outputs = std::move(buffers.outputs);
+    for (NodeBuffers &node : buffers.nodes)
+      lowerNode(std::move(node));
     return std::move(program);
   }
 
 private:
-  BufferId addBuffer(std::string name, NodeId tensor, Placement placement) {
-    program.buffers.push_back({std::move(name), tensor, std::move(placement)});
-    return static_cast<BufferId>(program.buffers.size()) - 1;
-  }
-
-  /// Buffers along a route, with a move into each; the last one's id.
-  BufferId addHops(BufferId from, const std::vector<Placement> &hops, const std::string &name,
-                   std::vector<Move> &moves) {
-    const NodeId tensor = program.buffers[static_cast<std::size_t>(from)].tensor;
-    for (const Placement &hop : hops) {
-      const BufferId to = addBuffer(uniqueName(name, names), tensor, hop);
-      moves.push_back({from, to});
-      from = to;
-    }
-    return from;
-  }
-
-  void lowerNode(NodeId id) {
-    const auto index = static_cast<std::size_t>(id);
-    const Node &node = tree.node(id);
-    const NodeSchedule &on = schedule.nodes[index];
-    const NodeMoves moves = movesOf(tree, schedule, id);
+  void lowerNode(NodeBuffers node) {
     LoweredNode lowered;
-    lowered.node = id;
+    static_cast<NodeBuffers &>(lowered) = std::move(node);
+    const NodeId id = lowered.node;
+    const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
     std::vector<Layout> stored;
-    for (std::size_t o = 0; o < node.operands.size(); ++o) {
-      const NodeId tensor = node.operands[o].node;
-      const BufferId home = program.homes[static_cast<std::size_t>(tensor)];
-      const BufferId used = addHops(home, moves.operands[o],
-                                    tree.node(tensor).name + "_for_" + node.name, lowered.before);
-      lowered.operands.push_back(used);
-      stored.push_back(layoutOfBuffer(used));
-    }
-    lowerResult(id, moves, lowered);
+    for (const BufferId operand : lowered.operands)
+      stored.push_back(layoutOfBuffer(operand));
     stored.push_back(layoutOfBuffer(lowered.result));
-    if (node.kind == NodeKind::Product)
+    if (tree.node(id).kind == NodeKind::Product)
       lowered.nest = chooseNest(tree, id, on, {stored[0], stored[1], stored[2]}, machine);
     else
       lowered.dims = fuseDims(tree, id, on, stored);
     program.nodes.push_back(std::move(lowered));
   }
 
-  /// The buffers of the result: where it is computed, where later nodes find it, where it ends.
-  void lowerResult(NodeId id, const NodeMoves &moves, LoweredNode &lowered) {
-    const auto index = static_cast<std::size_t>(id);
-    const std::string &name = tree.node(id).name;
-    const NodeSchedule &on = schedule.nodes[index];
-    const bool moved = !moves.result.empty();
-    lowered.result = addBuffer(moved ? uniqueName(name + "_partial", names) : name, id,
-                               workPlacement(tree, id, on, Role::C));
-    BufferId home = lowered.result;
-    if (moved) {
-      std::vector<Placement> hops = moves.result;
-      const Placement last = hops.back();
-      hops.pop_back();
-      const BufferId before = addHops(home, hops, name + "_reduced", lowered.after);
-      home = addBuffer(name, id, last);
-      lowered.after.push_back({before, home});
-    }
-    program.homes[index] = home;
-    program.outputs[index] = addHops(home, moves.final, name + "_final", lowered.after);
-  }
-
   Layout layoutOfBuffer(BufferId id) const {
-    const TensorBuffer &buffer = program.buffers[static_cast<std::size_t>(id)];
-    return layoutOf(tree, buffer.tensor, buffer.placement);
+    return layoutOf(tree, program.buffers[static_cast<std::size_t>(id)]);
   }
 
   const Tree &tree;
   const Machine &machine;
   const Schedule &schedule;
   LoweredProgram program;
-  std::set<std::string> names;
 };
 
 bool canLower(const Tree &tree, const Schedule &schedule, Diagnostics &diagnostics) {

@@ -30,6 +30,19 @@ public:
     printMoves(lowered.after);
   }
 
+  void printStorage() {
+    const Storage &storage = program.storage;
+    stream << "memory of the busiest rank: " << storage.peakBytes() << " bytes, "
+           << storage.inputBytes << " of inputs and " << storage.sharedBytes << " shared by ("
+           << storage.unsharedBytes << " without sharing)\n";
+    for (std::size_t b = 0; b < storage.places.size(); ++b) {
+      const StoragePlace &place = storage.places[b];
+      if (place.isShared)
+        stream << "  " << program.buffers[b].name << ": " << place.bytes << " bytes at "
+               << place.offset << ", " << lifeText(tree, program, place.life) << "\n";
+    }
+  }
+
 private:
   const TensorBuffer &buffer(BufferId id) const {
     return program.buffers[static_cast<std::size_t>(id)];
@@ -91,11 +104,23 @@ private:
 
 } // namespace
 
+std::string lifeText(const Tree &tree, const LoweredProgram &program, const Lifetime &life) {
+  auto nodeName = [&](int step) {
+    return tree.node(program.nodes[program.storage.nodeOfStep(step)].node).name;
+  };
+  const std::string first = nodeName(life.first);
+  if (life.last == Storage::kForever)
+    return "from " + first + " to the end";
+  const std::string last = nodeName(life.last);
+  return first == last ? "during " + first : "from " + first + " to " + last;
+}
+
 void print(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
            llvm::raw_ostream &stream) {
   LoopPrinter printer(tree, schedule, program, stream);
   for (const LoweredNode &lowered : program.nodes)
     printer.print(lowered);
+  printer.printStorage();
 }
 
 } // namespace einsumc

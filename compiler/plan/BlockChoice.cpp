@@ -137,12 +137,16 @@ private:
       choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim], step);
   }
 
-  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long.
+  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long, and
+  /// of a vector where shorter.
   static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
+    constexpr int64_t kVector = 8;
     const int64_t parts = ceilDiv(extent, most);
     const int64_t part = ceilDiv(extent, parts);
-    if (parts == 1 || part <= 2 * step)
+    if (parts == 1 || part <= kVector)
       return part;
+    if (part <= 2 * step)
+      return ceilDiv(part, kVector) * kVector;
     const int64_t rounded = ceilDiv(part, step) * step;
     return rounded <= most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
   }

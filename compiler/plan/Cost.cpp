@@ -35,26 +35,4 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedu
   return cost;
 }
 
-double storedBytes(const Tree &tree, const Schedule &schedule) {
-  double elements = 0;
-  auto add = [&](NodeId tensor, const std::vector<Placement> &hops) {
-    for (const Placement &hop : hops)
-      elements += largestBlock(tree, tensor, hop);
-  };
-  for (NodeId id = 0; id < tree.size(); ++id) {
-    const auto index = static_cast<std::size_t>(id);
-    if (tree.node(id).kind == NodeKind::Input) {
-      add(id, {homePlacement(tree, schedule, id)});
-      continue;
-    }
-    const NodeMoves moves = movesOf(tree, schedule, id);
-    for (std::size_t o = 0; o < moves.operands.size(); ++o)
-      add(tree.node(id).operands[o].node, moves.operands[o]);
-    add(id, {workPlacement(tree, id, schedule.nodes[index], Role::C)});
-    add(id, moves.result);
-    add(id, moves.final);
-  }
-  return elements * static_cast<double>(sizeInBytes(tree.elementType()));
-}
-
 } // namespace einsumc

@@ -23,9 +23,6 @@ struct NodeCost {
 /// transfers as alpha + beta * w per rank.
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node);
 
-/// Bytes that the busiest rank stores of all tensors, the copies made for nodes included.
-double storedBytes(const Tree &tree, const Schedule &schedule);
-
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_COST_H

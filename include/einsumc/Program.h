@@ -90,6 +90,8 @@ struct ProgramDescription {
   std::vector<DimDescription> dims;
   std::vector<TensorDescription> tensors;
   std::vector<NodeDescription> nodes; ///< in the order of evaluation
+  /// Bytes that inputs, results and copies need at a time, of the rank with most.
+  std::size_t predictedTensorBytes = 0;
   /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.
   std::vector<std::pair<int, Layout>> finalLayouts;
   std::string plan; ///< the whole schedule as text
@@ -125,6 +127,8 @@ public:
   int64_t rank() const { return communicator.rank(); }
   int threads() const { return threadCount; }
   MemoryLedger &memory() { return ledger; }
+  /// Of all exchanges, which run one at a time.
+  ScratchMemory &messageMemory() { return messages; }
 
   /// Time and traffic of one node, of this rank.
   struct NodeRecord {
@@ -145,6 +149,13 @@ public:
   template <class T>
   void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);
 
+  /// Called by the program when a tensor has been read for the last time in a run: others may
+  /// overwrite it. Filled with NaNs where poison is wanted, so that reading it again shows.
+  template <class T> void release(const Tensor<T> &tensor) const;
+  /// Whether to fill released tensors; `isPoisonWanted` to begin with.
+  void setPoison(bool wanted) { poisonsReleased = wanted; }
+  bool poison() const { return poisonsReleased; }
+
   const std::vector<NodeRecord> &nodeRecords() const { return records; }
   void setObserver(std::function<void(int)> function) { observer = std::move(function); }
   /// From now on nodes and spans are recorded there; nullptr, as at first: nowhere.
@@ -155,7 +166,7 @@ public:
   void reserveScratch(std::size_t bytesPerThread);
   /// The scratch memory of an OpenMP thread.
   template <class T> T *scratch(int thread) const {
-    return reinterpret_cast<T *>(scratchBuffer.data() +
+    return reinterpret_cast<T *>(kernelScratch.data() +
                                  static_cast<std::size_t>(thread) * scratchPerThread);
   }
 
@@ -163,13 +174,14 @@ private:
   Communicator communicator;
   int threadCount;
   MemoryLedger ledger;
-  Buffer scratchBuffer;
+  ScratchMemory messages{ledger}, kernelScratch{ledger};
   std::size_t scratchPerThread = 0;
   std::vector<NodeRecord> records;
   int current = 0;
   double nodeStart = 0; ///< of the current node, on MPI_Wtime's clock
   std::function<void(int)> observer;
   Trace *trace = nullptr;
+  bool poisonsReleased;
 };
 
 /// \throws CollectiveError unless the communicator has exactly the ranks that a program is for.
@@ -180,13 +192,16 @@ class Program {
 public:
   virtual ~Program() = default;
   /// Evaluates the tree once: inputs are in place before and unchanged after, as it may run again;
-  /// outputs are in place after. When a node ends (Session::endNode), its result is complete and
-  /// the tensors that it read are as it read them: the observer compares them. Collective.
+  /// outputs are in place after. Results share storage, so they come and go: when a node ends
+  /// (Session::endNode), its result is complete, in its final layout too if it is an output, and
+  /// the tensors that it read are as it read them. The observer compares them. Collective.
   virtual void run() = 0;
-  /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it.
+  /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it. It
+  /// has its elements from the end of its node to the end of the last node that reads it, inputs
+  /// always.
   virtual TensorView tensor(int index) = 0;
-  /// The output tensor in its final layout (the pinned one, else as `tensor`). After run() both are
-  /// there, as --verify compares them.
+  /// The output tensor in its final layout (the pinned one, else as `tensor`), in place from the
+  /// end of its node to the next run.
   virtual TensorView output(int index) = 0;
 };
 

@@ -17,27 +17,39 @@
 
 namespace einsumc {
 
+/// What memory is for.
+enum class MemoryUse : uint8_t {
+  Work,    ///< messages, scratch
+  Tensors, ///< inputs, results, copies
+};
+
 /// Counts the bytes that buffers hold now and held at most. One per session, used by one thread.
 class MemoryLedger {
 public:
-  void add(std::size_t bytes);
-  void remove(std::size_t bytes) { current -= bytes; }
+  void add(std::size_t bytes, MemoryUse use);
+  void remove(std::size_t bytes, MemoryUse use);
   std::size_t currentBytes() const { return current; }
   std::size_t peakBytes() const { return peak; }
+  /// The most bytes of tensors.
+  std::size_t tensorPeakBytes() const { return tensorPeak; }
 
 private:
-  std::size_t current = 0;
-  std::size_t peak = 0;
+  std::size_t current = 0, peak = 0;
+  std::size_t tensors = 0, tensorPeak = 0;
 };
 
+/// Whether memory that holds nothing of use is filled with NaNs: as the environment variable
+/// EINSUMC_POISON says (`0` or not); without it, in debug builds and under AddressSanitizer.
+bool isPoisonWanted();
+
 /// Memory aligned to 64 bytes, uninitialised (so that the thread that first writes a page owns
-/// it) unless the environment variable EINSUMC_POISON is set and not `0`: then every byte is 0xFF
-/// (a NaN for every floating-point type), so that reading what nobody wrote shows.
+/// it) unless `isPoisonWanted`: then every byte is 0xFF (a NaN for every floating-point type), so
+/// that reading what nobody wrote shows.
 /// \throws std::bad_alloc
 class Buffer {
 public:
   Buffer() = default;
-  Buffer(MemoryLedger &ledger, std::size_t bytes);
+  Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use = MemoryUse::Work);
   ~Buffer();
   Buffer(Buffer &&other) noexcept;
   Buffer &operator=(Buffer &&other) noexcept;
@@ -51,21 +63,41 @@ private:
   MemoryLedger *ledger = nullptr;
   std::byte *memory = nullptr;
   std::size_t bytes = 0;
+  MemoryUse use = MemoryUse::Work;
 };
+
+/// Memory that users take turns with: as large as the largest of their requests. What one leaves
+/// there, the next overwrites.
+class ScratchMemory {
+public:
+  explicit ScratchMemory(MemoryLedger &ledger) : ledger(ledger) {}
+  /// Makes it hold at least so many bytes; what it held is lost. \throws std::bad_alloc
+  void reserve(std::size_t bytes);
+  std::byte *data() const { return buffer.data(); }
+
+private:
+  MemoryLedger &ledger;
+  Buffer buffer;
+};
+
+class SharedStorage;
 
 /// The block of a tensor that this rank stores, row-major in the order of the layout's positions.
 template <class T> class Tensor {
 public:
   // Out of line, as a program has hundreds of them.
+  /// A tensor with memory of its own.
   Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank);
+  /// A tensor in storage that it shares, \p offset bytes from its start.
+  Tensor(const SharedStorage &storage, const Layout &layout, std::size_t offset);
   ~Tensor();
   Tensor(Tensor &&) noexcept;
 
   const Layout &layout() const { return *layoutRef; }
   const Box &box() const { return block; }
   bool held() const { return isHeld; }
-  T *data() const { return reinterpret_cast<T *>(buffer.data()); }
-  int64_t size() const { return static_cast<int64_t>(buffer.size() / sizeof(T)); }
+  T *data() const { return elements; }
+  int64_t size() const { return elementCount; }
   /// Elements between neighbours along a position.
   int64_t stride(std::size_t position) const { return stepOf[position]; }
   /// The element at a global index that lies in this rank's block.
@@ -81,10 +113,14 @@ public:
   std::span<T> span() const { return {data(), static_cast<std::size_t>(size())}; }
 
 private:
+  Tensor(const Layout &layout, int64_t rank);
+
   const Layout *layoutRef;
   Box block;
   bool isHeld;
-  Buffer buffer;
+  int64_t elementCount;
+  Buffer own; ///< empty in shared storage
+  T *elements = nullptr;
   std::vector<int64_t> stepOf;
 };
 

@@ -13,6 +13,7 @@
 #include "einsumc/Exchange.h"
 #include "einsumc/Layout.h"
 #include "einsumc/Program.h"
+#include "einsumc/SharedStorage.h"
 #include "einsumc/StridedCopy.h"
 #include "einsumc/Tensor.h"
 #include "einsumc/TileKernel.h"

@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/frontend/ReadEin.h"
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/ReadPlan.h"
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"

@@ -8,6 +8,7 @@ comments what is right:
                                                  t['class'] for names that Python reserves
     # RANKS: 1,2,5                               instead of 1,2,3,4,6,8
     # OPTIONS 2,4: --algorithm=C=tp1d            one more run on these ranks with these options
+    # ARGUMENTS: --repeat 3                      more arguments of the program
     # SOURCE: --einsum=ij,j --sizes=i=3,j=4      einsumc reads this instead of the case's text, which
                                                  says the same as an .ein file
 
@@ -41,6 +42,7 @@ class Case:
             text = file.read()
         self.source = shlex.split(next(iter(_comments(text, "SOURCE")), shlex.quote(path)))
         self.oracles = [line.split(" = ", 1) for line in _comments(text, "ORACLE")]
+        self.arguments = shlex.split(" ".join(_comments(text, "ARGUMENTS")))
         ranks = [_numbers(line) for line in _comments(text, "RANKS")]
         self.variants = [(ranks[0] if ranks else RANKS, [])]
         for ranks, options in re.findall(r"^# OPTIONS ([\d,]+): (.*)$", text, re.MULTILINE):
@@ -95,7 +97,7 @@ def check_output(name, file, expected, magnitude, dtype):
 
 
 def check_stats(file, ranks):
-    """Bytes predicted by the planner are bytes sent, node by node."""
+    """Bytes predicted by the compiler are bytes sent, node by node, and bytes of tensors."""
     with open(file) as text:
         stats = json.load(text)
     if stats["ranks"] != ranks:
@@ -104,6 +106,9 @@ def check_stats(file, ranks):
         if node["bytes_sent"] != node["predicted_bytes"]:
             raise Failure(f"stats: node {node['name']} ({node['algorithm']}) sent "
                           f"{node['bytes_sent']} bytes, predicted were {node['predicted_bytes']}")
+    if stats["tensor_bytes"] != stats["predicted_tensor_bytes"]:
+        raise Failure(f"stats: tensor_bytes is {stats['tensor_bytes']}, predicted were "
+                      f"{stats['predicted_tensor_bytes']}")
     total = sum(node["bytes_sent"] for node in stats["nodes"])
     if stats["bytes_sent"] != total:
         raise Failure(f"stats: bytes_sent is {stats['bytes_sent']}, the nodes' sum is {total}")
@@ -117,7 +122,7 @@ def run_case(toolchain, case, ranks, options, scratch):
     def file(name):
         return os.path.join(scratch, name)
 
-    arguments = ["--verify", "--stats", file("stats.json")]
+    arguments = ["--verify", "--stats", file("stats.json"), *case.arguments]
     for name, value in case.inputs.items():
         np.save(file(f"{name}.npy"), value)
         arguments += ["--input", f"{name}={file(name + '.npy')}"]

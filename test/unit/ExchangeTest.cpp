@@ -74,7 +74,7 @@ protected:
   void checkExchange(const Layout &from, const Layout &to, int tag) {
     const Tensor<T> source(ledger, from, world.rank());
     const Tensor<T> target(ledger, to, world.rank());
-    Exchange<T> exchange(world, ledger, from, to, tag);
+    Exchange<T> exchange(world, memory, from, to, tag);
     for (int64_t round = 0; round < 2; ++round) {
       fill(source, round);
       std::ranges::fill(target.span(), std::numeric_limits<T>::quiet_NaN());
@@ -119,6 +119,7 @@ protected:
 
   Communicator world{MPI_COMM_WORLD};
   MemoryLedger ledger;
+  ScratchMemory memory{ledger};
 };
 
 using ElementTypes = testing::Types<float, double>;
@@ -167,7 +168,7 @@ TYPED_TEST(ExchangeOf, randomLayouts) {
 TYPED_TEST(ExchangeOf, contiguousBoxesNeedNoBuffers) {
   const Layout rows = this->line({20, 6}, split(0));
   const Layout copies = this->line({20, 6}, copied());
-  const Exchange<TypeParam> exchange(this->world, this->ledger, rows, copies, 1);
+  const Exchange<TypeParam> exchange(this->world, this->memory, rows, copies, 1);
   EXPECT_EQ(this->ledger.peakBytes(), 0U);
 }
 
@@ -185,7 +186,7 @@ TYPED_TEST(ExchangeOf, partialSumsAreAddedInTheOrderOfTheRanks) {
   const Layout copies = this->line({2, 3}, copied());
   const Tensor<TypeParam> source(this->ledger, partials, this->world.rank());
   const Tensor<TypeParam> target(this->ledger, copies, this->world.rank());
-  Exchange<TypeParam> exchange(this->world, this->ledger, partials, copies, 1);
+  Exchange<TypeParam> exchange(this->world, this->memory, partials, copies, 1);
   std::ranges::fill(source.span(), addend(this->world.rank()));
   for (int late = 0; late < this->world.size(); ++late) {
     barrier(this->world);

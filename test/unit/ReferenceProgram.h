@@ -37,14 +37,15 @@ public:
       const Layout &layout = description.tensors[i].layout;
       tensors.emplace_back(session.memory(), layout, session.rank());
       copies.emplace_back(session.memory(), fullLayouts[i], session.rank());
-      exchanges.push_back(std::make_unique<Exchange<T>>(session.comm(), session.memory(), layout,
-                                                        fullLayouts[i], static_cast<int>(10 + i)));
+      exchanges.push_back(std::make_unique<Exchange<T>>(session.comm(), session.messageMemory(),
+                                                        layout, fullLayouts[i],
+                                                        static_cast<int>(10 + i)));
     }
     for (const auto &[tensor, layout] : description.finalLayouts) {
       finals.emplace(tensor, Tensor<T>(session.memory(), layout, session.rank()));
       finalExchanges.emplace(tensor,
                              std::make_unique<Exchange<T>>(
-                                 session.comm(), session.memory(),
+                                 session.comm(), session.messageMemory(),
                                  description.tensors[static_cast<std::size_t>(tensor)].layout,
                                  layout, 100 + tensor));
     }
@@ -54,12 +55,13 @@ public:
     for (std::size_t i = 0; i < description.nodes.size(); ++i) {
       session.beginNode(static_cast<int>(i));
       evaluate(description.nodes[i]);
+      const int tensor = description.nodes[i].tensor;
+      if (const auto found = finals.find(tensor); found != finals.end())
+        session.exchange(*finalExchanges.at(tensor), at(tensors, tensor), found->second);
       if (hook)
         hook(static_cast<int>(i), *this);
       session.endNode(static_cast<int>(i));
     }
-    for (auto &[tensor, target] : finals)
-      session.exchange(*finalExchanges.at(tensor), at(tensors, tensor), target);
     if (hook)
       hook(-1, *this);
   }

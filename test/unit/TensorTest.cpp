@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "einsumc/Tensor.h"
+#include "einsumc/SharedStorage.h"
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,35 @@ TEST(Buffer, movesAreNotCountedTwice) {
     EXPECT_EQ(second.size(), 30U);
   }
   EXPECT_EQ(ledger.currentBytes(), 0U);
+}
+
+TEST(ScratchMemory, isAsLargeAsTheLargestRequest) {
+  MemoryLedger ledger;
+  ScratchMemory memory(ledger);
+  memory.reserve(100);
+  memory.reserve(300);
+  memory.reserve(200);
+  EXPECT_EQ(ledger.peakBytes(), 300U);
+}
+
+TEST(SharedStorage, isAsLargeAsThisRanksBlocksNeed) {
+  MemoryLedger ledger;
+  const Layout rows = makeLayout({3, 16}, {2}, {split(0)});
+  const Layout root = makeLayout({100}, {2}, {atRoot()});
+  const SharedStorage first(ledger, 0, sizeof(float), {{&rows, 0}, {&root, 128}});
+  EXPECT_EQ(first.size(), 128 + 100 * sizeof(float));
+  const SharedStorage second(ledger, 1, sizeof(float), {{&rows, 0}, {&root, 128}});
+  EXPECT_EQ(second.size(), 16 * sizeof(float));
+  EXPECT_EQ(ledger.tensorPeakBytes(), first.size() + second.size());
+}
+
+TEST(SharedStorage, tensorsLieWhereTheyAreTold) {
+  MemoryLedger ledger;
+  const Layout layout = makeLayout({16}, {1}, {copied()});
+  const SharedStorage storage(ledger, 0, sizeof(float), {{&layout, 0}, {&layout, 64}});
+  const Tensor<float> tensor(storage, layout, 64);
+  EXPECT_EQ(reinterpret_cast<std::byte *>(tensor.data()), storage.at(64));
+  EXPECT_EQ(tensor.size(), 16);
 }
 
 TEST(Buffer, poisonIsNaN) {

@@ -71,15 +71,15 @@ template <class T> T *elementAt(const TensorView &view, const std::vector<int64_
   return reinterpret_cast<T *>(view.data) + offset;
 }
 
-/// After a node (or the run, -1): writes to an element of a tensor, wherever a rank holds it.
+/// After a node: writes to an element of a tensor (of an output where it ends), wherever a rank
+/// holds it.
 template <class T>
 typename ReferenceProgram<T>::Hook damage(int node, int tensor, std::vector<int64_t> index,
                                           std::function<T(T)> change) {
   return [=](int now, ReferenceProgram<T> &program) {
     if (now != node)
       return;
-    const TensorView view = now < 0 ? program.output(tensor) : program.tensor(tensor);
-    if (T *element = elementAt<T>(view, index))
+    if (T *element = elementAt<T>(program.output(tensor), index))
       *element = change(*element);
   };
 }
@@ -208,9 +208,58 @@ TEST_P(BothMethods, FindsAnErrorOfTheFinalLayout) {
   description.finalLayouts = {{kY, last}};
   EXPECT_TRUE(check<float>(description, options()).passed);
   const Verification result = check<float>(
-      description, options(), damage<float>(-1, kY, {6, 3}, [](float) { return 5.0F; }));
+      description, options(), damage<float>(1, kY, {6, 3}, [](float) { return 5.0F; }));
   EXPECT_FALSE(result.passed);
   EXPECT_TRUE(mentions(result, "Y[6,3]")) << result.text;
+}
+
+/// Results share storage: a node that reads what another has overwritten agrees with what it reads.
+TEST(VerifyNodeByNode, FindsWhatIsOverwrittenBeforeItIsRead) {
+  const ProgramDescription description = DescriptionBuilder(ranks(), DType::F32)
+                                             .dim('i', 6)
+                                             .dim('j', 7)
+                                             .input("A", "ij", split(0))
+                                             .node("T", "ij", split(0), {"A ij"})
+                                             .node("U", "i", copied(), {"A ij"})
+                                             .node("V", "ij", split(1), {"T ij", "U i"})
+                                             .output("U")
+                                             .output("V")
+                                             .build();
+  constexpr int kA = 0, kT1 = 1, kU = 2; // tensors
+  constexpr int kNodeU = 1, kNodeV = 2;
+  const auto half = [](float x) { return x / 2; };
+  const Verification right = check<float>(description, nodeByNode());
+  EXPECT_TRUE(right.passed) << right.text;
+  const Verification result =
+      check<float>(description, nodeByNode(), damage<float>(kNodeU, kT1, {3, 2}, half));
+  EXPECT_FALSE(result.passed);
+  EXPECT_TRUE(mentions(result, "T, which was overwritten")) << result.text;
+  const Verification output =
+      check<float>(description, nodeByNode(), damage<float>(kNodeV, kU, {4}, half));
+  EXPECT_FALSE(output.passed);
+  EXPECT_TRUE(mentions(output, "U, which was overwritten")) << output.text;
+  const Verification input =
+      check<float>(description, nodeByNode(), damage<float>(kNodeV, kA, {5, 6}, half));
+  EXPECT_FALSE(input.passed);
+  EXPECT_TRUE(mentions(input, "A, which was overwritten")) << input.text;
+}
+
+/// What an earlier run left must not stand in for what this one did not write.
+TEST(VerifyNodeByNode, NothingIsLeftOfAnEarlierRun) {
+  int runs = 0;
+  std::vector<float> kept;
+  const ProgramDescription description = chainProgram(ranks(), DType::F32, split(0), split(0), 3);
+  const Verification result =
+      check<float>(description, nodeByNode(), [&](int node, ReferenceProgram<float> &program) {
+        const std::span<float> found = program.output(kY).elements<float>();
+        if (node == 0) {
+          kept.assign(found.begin(), found.end());
+          ++runs;
+        } else if (node == 1 && runs == 2) {
+          std::copy(kept.begin(), kept.end(), found.begin()); // As if it had computed nothing.
+        }
+      });
+  EXPECT_FALSE(result.passed) << result.text;
 }
 
 TEST_P(BothMethods, ANotANumberInTheInputsIsNoError) {

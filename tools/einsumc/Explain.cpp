@@ -6,6 +6,7 @@
 
 #include "Explain.h"
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -36,7 +37,7 @@ public:
     out << llvm::format("total: %.3g s, of which %.3g s move data; ", total.seconds,
                         total.seconds - total.computeSeconds)
         << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
-        << " stored by the busiest rank\n";
+        << " needed by the busiest rank at a time for tensors\n";
   }
 
 private:

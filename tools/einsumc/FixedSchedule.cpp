@@ -8,6 +8,7 @@
 
 #include "Output.h"
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -111,7 +112,7 @@ bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory) {
       largest = id;
   const double bytes = static_cast<double>(tree.elements(largest)) *
                        static_cast<double>(sizeInBytes(tree.elementType()));
-  llvm::errs() << "einsumc: error: a rank needs " << bytesText(needed) << " but may use "
+  llvm::errs() << "einsumc: error: a rank needs " << bytesText(needed) << " at a time but may use "
                << bytesText(static_cast<double>(memory)) << "; the largest tensor is '"
                << tree.node(largest).name << "' with " << bytesText(bytes)
                << " over all ranks. Use more ranks, or force a schedule that copies less.\n";

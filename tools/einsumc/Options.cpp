@@ -61,7 +61,8 @@ struct CommandLine {
                            cl::value_desc("P"), cl::cat(category)};
   cl::opt<std::string> machine{"machine", cl::desc("Machine file (default: built in)"),
                                cl::value_desc("FILE"), cl::cat(category)};
-  cl::opt<std::string> memory{"memory", cl::desc("Bytes that a rank may use, e.g. 4GiB"),
+  cl::opt<std::string> memory{"memory",
+                              cl::desc("Bytes that a rank may use for tensors, e.g. 4GiB"),
                               cl::value_desc("SIZE"), cl::cat(category)};
   cl::opt<std::string> plan{"plan",
                             cl::desc("Take the schedule from FILE; what it leaves out is "

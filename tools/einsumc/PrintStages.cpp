@@ -6,6 +6,7 @@
 
 #include "PrintStages.h"
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -107,6 +108,7 @@ void printJson(const Tree &tree, const Machine &machine, const Schedule &schedul
   json.object([&] {
     json.attribute("dtype", name(tree.elementType()));
     json.attribute("ranks", schedule.ranks);
+    json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
     json.attributeObject("dims", [&] {
       for (const Dim &dim : tree.dims())
         json.attribute(dim.name, dim.extent);

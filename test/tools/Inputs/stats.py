@@ -5,7 +5,7 @@ import sys
 
 RUN = {"ranks": int, "threads": int, "seconds": float, "setup_seconds": float, "flops": float,
        "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
-       "peak_bytes": int, "nodes": list}
+       "peak_bytes": int, "tensor_bytes": int, "predicted_tensor_bytes": int, "nodes": list}
 NODE = {"name": str, "algorithm": str, "grid": str, "seconds": float, "flops": float,
         "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
         "predicted_seconds": float, "predicted_bytes": float}
@@ -34,6 +34,8 @@ def main():
     for name in ("bytes_sent", "messages", "flops"):
         if stats[name] != sum(node[name] for node in stats["nodes"]):
             sys.exit(f"{name} is not the sum of the nodes'")
+    if not 0 < stats["tensor_bytes"] == stats["predicted_tensor_bytes"] <= stats["peak_bytes"]:
+        sys.exit("the tensors' memory is not as predicted")
     if stats["peak_bytes"] == 0 or stats["flops"] == 0:
         sys.exit("nothing was stored, or nothing computed")
 

@@ -1,0 +1,64 @@
+//===- AssignStorage.h - buffers share memory by lifetime -------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_IR_ASSIGNSTORAGE_H
+#define EINSUMC_IR_ASSIGNSTORAGE_H
+
+#include "compiler/ir/Buffers.h"
+#include "compiler/ir/PackStorage.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace einsumc {
+
+/// Where a buffer lies and for how long.
+struct StoragePlace {
+  bool isShared = false;  ///< not of inputs, which have memory of their own for ever
+  std::size_t offset = 0; ///< from the start of the shared storage, in bytes
+  std::size_t bytes = 0;  ///< on the rank that has most of it
+  Lifetime life;          ///< kForever after the last step: to the end of the run and longer
+};
+
+/// The memory of all buffers. Time is counted in steps: those of a node are its moves before, the
+/// computation, its moves after, and its end, when verification looks at it.
+struct Storage {
+  static constexpr int kForever = 0x7fffffff;
+
+  std::vector<StoragePlace> places; ///< by BufferId
+  std::vector<int> firstSteps;      ///< by position in the order of evaluation
+  std::size_t inputBytes = 0;       ///< of the rank whose peak it is
+  std::size_t sharedBytes = 0;      ///< of the rank whose peak it is
+  std::size_t unsharedBytes = 0;    ///< what results and copies would take without sharing there
+
+  /// Bytes that the busiest rank needs for inputs, results and copies.
+  std::size_t peakBytes() const { return inputBytes + sharedBytes; }
+  /// The buffers that have bytes in common with one, in the order of their lives.
+  std::vector<BufferId> sharers(BufferId buffer) const;
+  /// The shared buffers that hold nothing of use after a step.
+  std::vector<BufferId> deadAfter(int step) const;
+  /// The last step of a node: its end.
+  int lastStep(std::size_t position, const NodeBuffers &node) const {
+    return firstSteps[position] + static_cast<int>(node.before.size() + 1 + node.after.size());
+  }
+  /// The node (position in the order of evaluation) that a step belongs to.
+  std::size_t nodeOfStep(int step) const;
+};
+
+/// Gives every buffer its memory. Inputs keep theirs, as a program may run again. A result or a
+/// copy lives from the step that writes it to the last that reads it and shares the memory of
+/// others before and after. What a node computes with never overlaps its result; the tensors that
+/// it reads live to the node's end, as does its result, so that the two can be compared; outputs
+/// live to the end, where they are wanted.
+Storage assignStorage(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers);
+
+/// Bytes that the busiest rank needs at a time for all tensors and the copies made for nodes: the
+/// peak of `assignStorage`. Scratch memory of kernels and of messages comes on top.
+double storedBytes(const Tree &tree, const Schedule &schedule);
+
+} // namespace einsumc
+
+#endif // EINSUMC_IR_ASSIGNSTORAGE_H

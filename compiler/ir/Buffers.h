@@ -1,0 +1,59 @@
+//===- Buffers.h - what every rank stores of a scheduled tree ---------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_IR_BUFFERS_H
+#define EINSUMC_IR_BUFFERS_H
+
+#include "compiler/ir/Schedule.h"
+
+#include <string>
+#include <vector>
+
+namespace einsumc {
+
+/// Index into TensorBuffers::buffers.
+using BufferId = int;
+
+/// A tensor, or a copy of it under another placement: every rank stores its block.
+struct TensorBuffer {
+  std::string name; ///< an identifier, unique among the buffers
+  NodeId tensor = 0;
+  Placement placement;
+};
+
+/// An exchange of messages that fills one buffer from another of the same tensor.
+struct Move {
+  BufferId from = 0;
+  BufferId to = 0;
+};
+
+/// What one unary node or contraction reads and writes, in this order.
+struct NodeBuffers {
+  NodeId node = 0;
+  std::vector<Move> before;
+  std::vector<BufferId> operands; ///< what the compute reads
+  BufferId result = 0;            ///< what the compute writes
+  std::vector<Move> after;
+};
+
+/// The buffers of a scheduled tree and who fills them from which.
+struct TensorBuffers {
+  std::vector<TensorBuffer> buffers;
+  std::vector<NodeBuffers> nodes; ///< in the order of evaluation
+  std::vector<BufferId> homes;    ///< by NodeId: where later nodes find the tensor
+  std::vector<BufferId> outputs;  ///< by NodeId: where an output ends; meaningless for others
+};
+
+/// The buffers that a schedule needs: one for each tensor, and one for each placement that it
+/// passes through on the moves before and after nodes (`movesOf`).
+TensorBuffers buffersOf(const Tree &tree, const Schedule &schedule);
+
+/// The layout of a buffer's elements.
+Layout layoutOf(const Tree &tree, const TensorBuffer &buffer);
+
+} // namespace einsumc
+
+#endif // EINSUMC_IR_BUFFERS_H

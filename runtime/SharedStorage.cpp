@@ -1,0 +1,32 @@
+//===- SharedStorage.cpp - memory that tensors use one after the other ------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/SharedStorage.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+std::size_t bytesOn(int64_t rank, std::size_t elementBytes,
+                    std::initializer_list<SharedStorage::Place> places) {
+  std::size_t bytes = 0;
+  for (const SharedStorage::Place &place : places) {
+    const auto block = static_cast<std::size_t>(place.layout->localSize(rank)) * elementBytes;
+    if (block > 0)
+      bytes = std::max(bytes, place.offset + block);
+  }
+  return bytes;
+}
+
+} // namespace
+
+SharedStorage::SharedStorage(MemoryLedger &ledger, int64_t rank, std::size_t elementBytes,
+                             std::initializer_list<Place> places)
+    : ownRank(rank), buffer(ledger, bytesOn(rank, elementBytes, places), MemoryUse::Tensors) {}
+
+} // namespace einsumc

@@ -1,0 +1,134 @@
+//===- AssignStorageTest.cpp - buffers share memory by lifetime -------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/ir/AssignStorage.h"
+
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Algorithms.h"
+#include "compiler/plan/Plan.h"
+#include "compiler/support/Diagnostics.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace {
+
+using namespace einsumc;
+
+/// Runs the moves and nodes of a program on a memory that knows of every line which buffer wrote it
+/// last.
+class Replay {
+public:
+  Replay(const Tree &tree, const TensorBuffers &buffers, const Storage &storage)
+      : tree(tree), buffers(buffers), storage(storage) {
+    for (std::size_t b = 0; b < storage.places.size(); ++b) {
+      const StoragePlace &place = storage.places[b];
+      if (place.isShared)
+        lines.resize(std::max(lines.size(), (place.offset + place.bytes + 63) / 64), -1);
+    }
+  }
+
+  void run() {
+    for (const NodeBuffers &node : buffers.nodes) {
+      move(node.before);
+      read(node.operands, "the operands of " + tree.node(node.node).name);
+      write(node.result);
+      read(node.operands, "the operands beside the result of " + tree.node(node.node).name);
+      move(node.after);
+      std::vector<BufferId> compared{home(node.node)};
+      for (const Operand &operand : tree.node(node.node).operands)
+        compared.push_back(home(operand.node));
+      read(compared, "what is compared at the end of " + tree.node(node.node).name);
+    }
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).isOutput)
+        read({buffers.outputs[static_cast<std::size_t>(id)]}, "an output");
+  }
+
+private:
+  BufferId home(NodeId tensor) const { return buffers.homes[static_cast<std::size_t>(tensor)]; }
+
+  template <class Visit> void forLines(BufferId buffer, Visit &&visit) {
+    const StoragePlace &place = storage.places[static_cast<std::size_t>(buffer)];
+    for (std::size_t line = place.offset / 64; line * 64 < place.offset + place.bytes; ++line)
+      if (place.isShared)
+        visit(lines[line]);
+  }
+
+  void move(const std::vector<Move> &moves) {
+    for (const Move &move : moves) {
+      write(move.to);
+      read({move.from}, "the source of a move");
+    }
+  }
+  void write(BufferId buffer) {
+    forLines(buffer, [&](BufferId &owner) { owner = buffer; });
+  }
+  void read(const std::vector<BufferId> &ids, const std::string &what) {
+    for (const BufferId buffer : ids)
+      forLines(buffer, [&](const BufferId &owner) {
+        ASSERT_EQ(owner, buffer) << what << ": "
+                                 << buffers.buffers[static_cast<std::size_t>(buffer)].name;
+      });
+  }
+
+  const Tree &tree;
+  const TensorBuffers &buffers;
+  const Storage &storage;
+  std::vector<BufferId> lines;
+};
+
+/// A DAG of products of square matrices: most read the last result, some an earlier one.
+std::string randomProgram(std::mt19937 &random) {
+  const auto below = [&](std::size_t n) { return random() % n; };
+  std::string text = "dim i = 36, j = 36, k = 36;\ninput X0[i, j];\ninput X1[i, j];\n";
+  const std::size_t nodes = 3 + below(12);
+  std::size_t count = 2;
+  for (std::size_t n = 0; n < nodes; ++n, ++count) {
+    const std::string a = "X" + std::to_string(count - 1);
+    const std::string b = "X" + std::to_string(below(count));
+    const bool isOutput = n + 1 == nodes || below(6) == 0;
+    const std::string pin = isOutput && below(2) == 0 ? " at root" : "";
+    text += (isOutput ? "output X" : "X") + std::to_string(count) + "[i, k]" + pin + " = " + a +
+            "[i, j] * " + b + "[j, k];\n";
+  }
+  return text;
+}
+
+TEST(AssignStorage, whatIsReadIsWhatWasWritten) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 60; ++round) {
+    const std::string text = randomProgram(random);
+    const int64_t ranks = int64_t{1} << random() % 4;
+    Diagnostics diagnostics(llvm::nulls());
+    const std::optional<Tree> read = readEin(diagnostics.addText("a.ein", text), diagnostics);
+    ASSERT_TRUE(read) << text;
+    const Tree tree = *orderGreedily(normalise(*read), diagnostics);
+    PartialSchedule fixed;
+    const std::vector<std::string> names = algorithmNames();
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      if (tree.node(id).kind == NodeKind::Input)
+        continue;
+      auto candidate = scheduleByName(tree, id, names[random() % names.size()], ranks);
+      if (auto *node = std::get_if<NodeSchedule>(&candidate))
+        fixed.nodes[id] = *node;
+    }
+    const Schedule schedule = plan(tree, Machine{}, {ranks, fixed});
+    const TensorBuffers buffers = buffersOf(tree, schedule);
+    const Storage storage = assignStorage(tree, schedule, buffers);
+    SCOPED_TRACE(text);
+    Replay(tree, buffers, storage).run();
+    EXPECT_LE(storage.sharedBytes, storage.unsharedBytes + 64 * buffers.buffers.size());
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+} // namespace
