@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tools", "bench")
 PEERS = ["numpy", "torch", "gemm"]
 PROBE_EVERY = 4  # cases
+SHORT_RUN = 0.1  # seconds that the evaluations of a case should take at least
 
 
 def read_set(name):
@@ -81,12 +82,18 @@ class Bench:
         return program
 
     def time(self, program):
-        """The statistics of a run with warm-up."""
+        """The statistics of a run with warm-up; of many evaluations if they are short."""
         stats = program + ".json"
         arguments = [f"--threads={self.options.threads}", f"--stats={stats}"]
-        self.run([program, *arguments, f"--repeat={self.options.repeat}"])
-        with open(stats) as file:
-            return json.load(file)
+
+        def run(repeat):
+            self.run([program, *arguments, f"--repeat={repeat}"])
+            with open(stats) as file:
+                return json.load(file)
+
+        result = run(self.options.repeat)
+        enough = math.ceil(SHORT_RUN / max(result["seconds"], 1e-5))
+        return run(enough) if enough > self.options.repeat else result
 
     def peers(self, case):
         """Seconds of each peer for a described case; those that cannot run it are missing."""
