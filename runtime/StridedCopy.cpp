@@ -69,16 +69,16 @@ void runKernel(const Innermost<T> &work, std::span<const Loop> loops, T *target,
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: no more
 /// streams than the processor's prefetchers follow, whose lines do not compete for the same few
-/// places of a cache.
+/// places of a cache. Not past the caches, where the lines of the target would be written in parts.
 constexpr int64_t kFarBytes = 4096;
 
 template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
   Innermost<T> work = takeInnermost<T, Op>(nest);
   nest.sortForBoth();
   const int64_t rows = work.inner.extent;
-  const bool areFar = work.kernel == transpose<T, Op> &&
+  const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
-  const int64_t step = !areFar ? rows : Op::isPastCaches ? kCacheLine<T> : kPacket<T>;
+  const int64_t step = areFar ? kPacket<T> : rows;
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
