@@ -97,11 +97,11 @@ private:
     timeRun(recorder);
     session->setTrace(nullptr);
     report(recorder.finish(*session, made - start, filled - made));
-    reportTrace();
-    if (arguments.verify && !verifyResult())
-      return kFailure;
-    writeOutputs();
-    return kSuccess;
+    const bool isRight = !arguments.verify || verifyResult();
+    if (isRight)
+      writeOutputs();
+    reportTrace(); // Last, as it may be large: a full disk shall not cost the results.
+    return isRight ? kSuccess : kFailure;
   }
 
   void requireWritableFiles() const {

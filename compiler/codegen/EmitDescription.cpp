@@ -7,8 +7,8 @@
 #include "compiler/codegen/EmitDescription.h"
 
 #include "compiler/codegen/EmitNode.h"
-#include "compiler/plan/Cost.h"
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/Format.h"

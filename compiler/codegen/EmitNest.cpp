@@ -235,16 +235,17 @@ private:
     body << ") {\n";
   }
 
-  std::string scratchPointer(int64_t offset) const {
-    return "session.scratch<" + type + ">(omp_get_thread_num())" +
+  /// \param inTeam within a parallel region; without one, the caller's own may be around
+  std::string scratchPointer(int64_t offset, bool inTeam) const {
+    return "session.scratch<" + type + ">(" + (inTeam ? "omp_get_thread_num()" : "0") + ")" +
            (offset == 0 ? "" : " + " + std::to_string(offset));
   }
 
   /// Where blocks are packed to, and which ones lie there.
-  void emitScratchPointers() {
+  void emitScratchPointers(bool inTeam) {
     auto emit = [&](BlockAccess access, const char *side, int64_t offset) {
       if (access == BlockAccess::Packed)
-        body << type << " *const packed" << side << " = " << scratchPointer(offset) << ";\n"
+        body << type << " *const packed" << side << " = " << scratchPointer(offset, inTeam) << ";\n"
              << "const " << type << " *in" << side << " = nullptr; // the block that is packed\n";
     };
     emit(nest.left, "L", scratch.left);
@@ -261,7 +262,7 @@ private:
       body << "#pragma omp parallel\n{\n";
     if (!tracesBlocks)
       body << traceSpan("Kernel");
-    emitScratchPointers();
+    emitScratchPointers(isRegion);
     emitLoopHeads(0, nest.firstTeamLoop);
     if (team && nest.firstTeamLoop > 0)
       body << "// A thread has the same tasks in every step of the sums, so none waits for "
@@ -287,9 +288,9 @@ private:
     emitOrigins(false);
     const std::string tensor = tensorName(scope.buffer(Role::C));
     body << "#pragma omp parallel\n{\n"
-         << type << " *const c0 = " << scratchPointer(scratch.ownResult)
+         << type << " *const c0 = " << scratchPointer(scratch.ownResult, true)
          << "; // this thread's sums\n";
-    emitScratchPointers();
+    emitScratchPointers(true);
     if (!tracesBlocks)
       body << "{\n" << traceSpan("Kernel");
     body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n";

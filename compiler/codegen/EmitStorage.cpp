@@ -11,6 +11,8 @@
 
 #include <algorithm>
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace einsumc {
 
 namespace {
@@ -25,7 +27,7 @@ public:
     forEach(false, [&](const TensorBuffer &buffer, BufferId) {
       emitTensor(buffer, "session.memory(), " + layoutName(buffer) + ", session.rank()");
     });
-    if (storage.sharedBytes == 0)
+    if (llvm::none_of(storage.places, [](const StoragePlace &p) { return p.isShared; }))
       return;
     out << "\n// Results and copies share storage: where they begin, in bytes. Two whose places "
            "overlap do not\n// live at the same time.\n";

@@ -29,8 +29,9 @@ constexpr std::size_t kCombinations = 64, kCombinationsOfTree = 4096;
 constexpr int kRounds = 3;
 constexpr double kWorthARound = 0.01;
 
-/// The estimate of a node, in whole femtoseconds: sums of these are exact, so that equal sums are
-/// seen to be equal whatever they are added up from. Equal works are estimated once.
+/// The estimate of a node, in whole femtoseconds: sums of these are exact (up to some seconds in
+/// all), so that equal sums are seen to be equal whatever they are added up from. Equal works are
+/// estimated once.
 class Estimates {
 public:
   explicit Estimates(const Machine &machine) : machine(machine) {}

@@ -18,7 +18,7 @@ double packSeconds(int64_t row, bool isTransposed, int64_t tensorBytes, const Ef
   const int64_t blocks = std::max<int64_t>(tensorBytes / (kBlock * int64_t{sizeof(float)}), 1);
   const int64_t rows = kBlock / row;
   const int64_t between = row * blocks; // elements between the rows of a block
-  // The columns of a transposed block are as far apart as the compiler puts them: see packedStride.
+  // Columns of a transposed block do not compete for the same cache lines, as in packed blocks.
   const int64_t column = rows + 16;
   const double seconds = teamSecondsOf(
       [&] {

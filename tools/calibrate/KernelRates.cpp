@@ -26,18 +26,19 @@ double tileFlops(int64_t m, int64_t k, const Effort &effort) {
   const int64_t tilesN = std::clamp<int64_t>(kRight / (kTileN * k), 1, 8);
   TileShape shape;
   shape.m = m, shape.n = kTileN, shape.k = k;
-  shape.aM = 1, shape.aK = tilesM * m;
+  shape.aM = 1, shape.aK = m; // in panels, as packed
   shape.bK = 1, shape.bN = k;
-  shape.cM = 1, shape.cN = tilesM * m;
+  shape.cM = 1,
+  shape.cN = tilesM * m + 16; // Columns of C must not compete for the same cache lines.
   shape.accumulate = true;
   const TileKernel<float> kernel(shape);
   const double seconds = teamSecondsOf(
       [&] {
         return [&, a = Array<float>(tilesM * m * k), b = Array<float>(tilesN * kTileN * k),
-                c = Array<float>(tilesM * m * tilesN * kTileN)] {
+                c = Array<float>(shape.cN * tilesN * kTileN)] {
           for (int64_t j = 0; j < tilesN; ++j)
             for (int64_t i = 0; i < tilesM; ++i)
-              kernel(a.get() + i * m, b.get() + j * kTileN * k,
+              kernel(a.get() + i * m * k, b.get() + j * kTileN * k,
                      c.get() + i * m + j * kTileN * shape.cN);
         };
       },
@@ -64,8 +65,10 @@ double callSeconds(const Effort &effort) {
 double scatterRate(const Effort &effort) {
   constexpr int64_t kM = 64;
   const auto seconds = [&](int64_t toCAlongM, int64_t toCAlongN) {
-    const BlockKernel<float> kernel({{kM, kM, toCAlongM}}, {{kTileN, kTileN, toCAlongN}},
-                                    {{1, 1, 0}}, {1, kM, 1, 1, false, false});
+    const BlockKernel<float> kernel(
+        {{.count = kM, .extent = kM, .inA = 1, .inC = toCAlongM}},
+        {{.count = kTileN, .extent = kTileN, .inB = 1, .inC = toCAlongN}}, {{.inA = kM, .inB = 1}},
+        {.aK = kM, .bN = 1});
     return teamSecondsOf(
         [&] {
           return

@@ -10,8 +10,10 @@
 #include "einsumc/Config.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <omp.h>
@@ -68,6 +70,11 @@ std::string origin() {
          ", " + processorModel();
 }
 
+int complain(const std::string &file, std::error_code failure) {
+  llvm::errs() << "einsumc-calibrate: cannot write '" << file << "': " << failure.message() << "\n";
+  return kFailure;
+}
+
 int run(const CommandLine &line) {
   if (line.threads.getNumOccurrences() > 0) {
     if (line.threads < 1) {
@@ -76,25 +83,27 @@ int run(const CommandLine &line) {
     }
     omp_set_num_threads(line.threads);
   }
-  // Before the measurements: they take a while.
+  // Opened before the measurements, which take a while; the file that is there stays until they are
+  // done.
+  const bool isFile = line.output != "-" && (!llvm::sys::fs::exists(line.output) ||
+                                             llvm::sys::fs::is_regular_file(line.output));
+  const std::string part = isFile ? line.output + ".part" : std::string(line.output);
   std::error_code failure;
-  llvm::raw_fd_ostream out(line.output, failure);
-  if (failure) {
-    llvm::errs() << "einsumc-calibrate: cannot write '" << line.output << "': " << failure.message()
-                 << "\n";
-    return kFailure;
-  }
+  llvm::raw_fd_ostream out(part, failure);
+  if (failure)
+    return complain(line.output, failure);
+  if (isFile)
+    llvm::sys::RemoveFileOnSignal(part);
   Machine machine = calibrate(line.quick);
   machine.comment = origin();
   printSummary(machine, llvm::errs());
   print(machine, out);
   out.close();
-  if (!out.has_error())
-    return kSuccess;
-  llvm::errs() << "einsumc-calibrate: cannot write '" << line.output
-               << "': " << out.error().message() << "\n";
+  failure = out.error();
   out.clear_error();
-  return kFailure;
+  if (!failure && isFile)
+    failure = llvm::sys::fs::rename(part, line.output);
+  return failure ? complain(line.output, failure) : kSuccess;
 }
 
 } // namespace
