@@ -53,16 +53,18 @@ private:
     return result;
   }
 
-  /// As many dims of m, from the fastest on, as make about a kernel's rows.
+  /// As many dims of m, from the fastest on, as make about a kernel's rows; rather half as many
+  /// than a few indices of the dim along which L is read, which could not be transposed.
   void choosePanels(int64_t most) {
     int64_t rows = 1;
     for (const SideDim &part : nest.m.dims) {
-      ++nest.panelDims;
-      nest.panelCount = part.count;
-      if (rows * part.count > most) {
-        nest.panelCount = panelPart(part.count, rows, most);
+      const bool fits = rows * part.count <= most;
+      if (!fits && 2 * rows >= most && dims.isUnit(Role::A, part.dim))
         return;
-      }
+      ++nest.panelDims;
+      nest.panelCount = fits ? part.count : panelPart(part.count, rows, most);
+      if (!fits)
+        return;
       rows *= part.count;
     }
   }
