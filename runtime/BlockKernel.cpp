@@ -8,6 +8,7 @@
 
 #include "SimdVector.h"
 
+#include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
@@ -18,16 +19,12 @@ namespace einsumc {
 
 namespace {
 
-/// The longest tiles.
-constexpr int64_t kTileM = 64, kTileN = 48;
+using namespace tiles;
+
 /// What their lengths should be multiples of: the blocks that kernels sum in registers, which
 /// along m are whole cache lines, too.
 template <class T> constexpr int64_t kStepM = 4 * simd::kLanes<T>;
 constexpr int64_t kStepN = 12;
-/// Bytes of A in a tile, which the first-level cache keeps while the columns of B pass by.
-constexpr int64_t kTileBytes = 20 << 10;
-/// Tiles in C itself must have runs at least so long.
-constexpr int64_t kLeastRunM = 8, kLeastRunN = 4;
 
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -123,9 +120,9 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
         start + row * panels.rowStride, offsetInC(variant, first + row), indexOfSize(size), {}};
     for (int64_t at = 0; !panels.inRuns && at < size;) {
       const int64_t index = first + row + at;
-      const int64_t length = std::min(run - index % run, size - at);
-      tile.runs.push_back({at, offsetInC(variant, index), length});
-      at += length;
+      const int64_t neighbours = std::min(run - index % run, size - at);
+      tile.runs.push_back({at, offsetInC(variant, index), neighbours});
+      at += neighbours;
     }
     variants[variant].push_back(std::move(tile));
     row += size;
@@ -154,17 +151,17 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   const bool inRuns = result != Result::Buffered;
   // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
   // do not, so a tile of them has to fit the first-level cache.
-  const int64_t rows = kTileBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
+  const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
   const int64_t longest = format.panelDims > 0
                               ? kStepM<T>
-                              : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kTileM);
+                              : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
   sideM.cut({.dims = format.panelDims,
              .count = format.panelCount,
              .stride = format.aPanel,
              .longest = longest,
              .multiple = simd::kLanes<T>,
              .inRuns = inRuns});
-  sideN.cut({.rowStride = format.bN, .longest = kTileN, .multiple = kStepN, .inRuns = inRuns});
+  sideN.cut({.rowStride = format.bN, .longest = kMostN, .multiple = kStepN, .inRuns = inRuns});
   fetchKernels();
 }
 
@@ -189,7 +186,7 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bK = 1;
   shape.bN = format.bN;
   shape.cM = 1;
-  shape.cN = result == Result::Direct ? sideN.strideInC() : kTileM;
+  shape.cN = result == Result::Direct ? sideN.strideInC() : kMostM;
   for (const int64_t m : sideM.sizes)
     for (const int64_t n : sideN.sizes)
       for (const int64_t k : sideK.sizes)
@@ -313,14 +310,14 @@ template <class T>
 void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                                         const Tile &k) const noexcept {
   constexpr int64_t kLanes = simd::kLanes<T>;
-  alignas(64) T buffer[kTileM * kTileN];
+  alignas(64) T buffer[kMostM * kMostN];
   kernel(m, n, k, false)(a, b, buffer);
   const int64_t rows = sideM.sizes[m.size];
   const int64_t columns = sideN.sizes[n.size];
   const bool isAligned = reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes == 0;
   const int64_t whole = isAligned ? rows / kLanes * kLanes : 0;
   for (int64_t column = 0; column < columns; ++column) {
-    const T *const from = buffer + column * kTileM;
+    const T *const from = buffer + column * kMostM;
     T *const to = c + column * sideN.strideInC();
     for (int64_t row = 0; row < whole; row += kLanes)
       simd::storePastCaches(to + row, simd::load(from + row));
@@ -345,13 +342,13 @@ template <class T>
 void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m,
                                            const Tile &n, const Tile &k,
                                            bool accumulate) const noexcept {
-  alignas(64) T buffer[kTileM * kTileN];
+  alignas(64) T buffer[kMostM * kMostN];
   kernel(m, n, k, false)(a, b, buffer);
   const int64_t strideM = sideM.strideInC();
   const int64_t strideN = sideN.strideInC();
   for (const Run &columns : n.runs)
     for (int64_t column = 0; column < columns.length; ++column) {
-      const T *const from = buffer + (columns.at + column) * kTileM;
+      const T *const from = buffer + (columns.at + column) * kMostM;
       T *const to = c + columns.toC + column * strideN;
       for (const Run &rows : m.runs)
         for (int64_t row = 0; row < rows.length; ++row) {

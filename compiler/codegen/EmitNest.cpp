@@ -7,6 +7,7 @@
 #include "compiler/codegen/EmitNest.h"
 
 #include "compiler/codegen/EmitNode.h"
+#include "compiler/plan/WorkDims.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,7 +25,7 @@ constexpr int64_t kTracedFlops = int64_t{1} << 19;
 /// A distance in scratch: whole cache lines, but no multiple of so many that neighbours compete for
 /// the same sets of a cache.
 int64_t apart(int64_t elements) {
-  const int64_t rounded = (elements + kLine - 1) / kLine * kLine;
+  const int64_t rounded = roundUp(elements, kLine);
   return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
 }
 
@@ -45,11 +46,9 @@ Panels panelsOf(const LocalNest &nest) {
     const int64_t indices = nest.m.dims[d].count;
     const bool isCut = d + 1 == nest.panelDims;
     panels.rows *= isCut ? nest.panelCount : d < nest.panelDims ? indices : 1;
-    panels.count *= isCut                ? (indices + nest.panelCount - 1) / nest.panelCount
-                    : d < nest.panelDims ? 1
-                                         : indices;
+    panels.count *= isCut ? ceilDiv(indices, nest.panelCount) : d < nest.panelDims ? 1 : indices;
   }
-  panels.rows = (panels.rows + kVector - 1) / kVector * kVector;
+  panels.rows = roundUp(panels.rows, kVector);
   panels.stride = apart(panels.rows * nest.k.size());
   return panels;
 }
@@ -72,22 +71,21 @@ struct ScratchPlan {
 
 ScratchPlan planScratch(const LocalNest &nest) {
   ScratchPlan plan;
-  auto take = [&](bool needed, int64_t elements) {
+  auto take = [&](int64_t elements) {
     const int64_t offset = plan.total;
-    plan.total += needed ? (elements + kLine - 1) / kLine * kLine : 0;
+    plan.total += roundUp(elements, kLine);
     return offset;
   };
   int64_t whole = 1;
   for (const FusedDim &dim : nest.dims)
     whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
-  plan.ownResult = take(nest.sumsInParallel, whole);
-  if (nest.crossed) {
-    (nest.crossed->isLeft ? plan.left : plan.right) =
-        take(true, rowStride(nest) * stepOf(nest, nest.crossed->dim));
-    return plan;
-  }
-  plan.left = take(nest.left == BlockAccess::Packed, panelsOf(nest).count * panelsOf(nest).stride);
-  plan.right = take(nest.right == BlockAccess::Packed, columnStride(nest) * nest.n.size());
+  if (nest.sumsInParallel)
+    plan.ownResult = take(whole);
+  const int64_t square = nest.crossed ? rowStride(nest) * stepOf(nest, nest.crossed->dim) : 0;
+  if (nest.left == BlockAccess::Packed)
+    plan.left = take(nest.crossed ? square : panelsOf(nest).count * panelsOf(nest).stride);
+  if (nest.right == BlockAccess::Packed)
+    plan.right = take(nest.crossed ? square : columnStride(nest) * nest.n.size());
   return plan;
 }
 

@@ -10,15 +10,16 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace einsumc {
 
 namespace {
 
-/// Bytes of a row of a panel: what a kernel takes at a time along m. Its length should be a
-/// multiple of a vector's, in elements.
-constexpr int64_t kPanelBytes = 128, kStepPanel = 8;
+/// The rows of a panel should be multiples of a vector's length, in elements.
+constexpr int64_t kStepPanel = 8;
 /// A result of so many bytes has left the caches before it is used.
 constexpr int64_t kCacheBytes = 16 << 20;
 
@@ -40,7 +41,7 @@ public:
     nest.left = blocks.packsLeft ? BlockAccess::Packed : BlockAccess::Direct;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.packsLeft)
-      choosePanels(kPanelBytes / elementBytes);
+      choosePanels(tiles::kPanelBytes / elementBytes);
     addLoops();
   }
 

@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/lower/Nests.h"
+#include "compiler/plan/StreamCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,11 +16,6 @@ namespace einsumc {
 
 namespace {
 
-/// Elements at a time of kernels that stream through memory.
-constexpr int64_t kStream = 2048;
-/// The same where an operand is read across its lines, so that these stay in the first-level cache
-/// until they are used up.
-constexpr int64_t kCrossed = 64;
 /// With fewer iterations a nest cannot keep a team busy.
 constexpr int64_t kFewTasks = 8;
 /// The largest result, in elements, of which each thread may have a copy: adding the copies up must

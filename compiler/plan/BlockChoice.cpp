@@ -137,8 +137,8 @@ private:
       choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim], step);
   }
 
-  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long, and
-  /// of a vector where shorter.
+  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long,
+  /// and of a vector where shorter.
   static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
     constexpr int64_t kVector = 8;
     const int64_t parts = ceilDiv(extent, most);

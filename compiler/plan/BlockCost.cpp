@@ -10,13 +10,13 @@
 #include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include <algorithm>
 
 namespace einsumc {
 
 namespace {
-
-double toDouble(int64_t count) { return static_cast<double>(count); }
 
 class BlockCost {
 public:
@@ -58,11 +58,10 @@ private:
 
   /// Whether tiles are computed in C itself: it is contiguous along m for long enough.
   bool isDirect() const {
-    constexpr int64_t kLeastRunM = 8, kLeastRunN = 4;
     const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
     return dims.isUnit(Role::C, m.front()) &&
-           runInC(DimClass::M) >= std::min(kLeastRunM, blocks.m) &&
-           runInC(DimClass::N) >= std::min(kLeastRunN, blocks.n);
+           runInC(DimClass::M) >= std::min(tiles::kLeastRunM, blocks.m) &&
+           runInC(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
   }
 
   double kernelSeconds() const {

@@ -6,6 +6,10 @@
 
 #include "compiler/plan/KernelRate.h"
 
+#include "compiler/plan/WorkDims.h"
+
+#include "einsumc/BlockTiles.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -31,16 +35,15 @@ AxisPlace placeOn(const std::vector<int64_t> &axis, double value) {
 } // namespace
 
 TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k, bool inPanels) {
-  // BlockKernel's: see its constants.
-  constexpr int64_t kTileM = 64, kTileN = 48, kTileBytes = 20 << 10, kStepBytes = 128;
-  const int64_t step = kStepBytes / sizeInBytes(type);
-  const int64_t rows =
-      inPanels ? step : std::clamp(kTileBytes / sizeInBytes(type) / k / step * step, step, kTileM);
+  const int64_t step = tiles::kPanelBytes / sizeInBytes(type);
+  const int64_t rows = inPanels ? step
+                                : std::clamp(tiles::kBytes / sizeInBytes(type) / k / step * step,
+                                             step, tiles::kMostM);
   auto average = [](int64_t length, int64_t longest) {
-    const int64_t parts = (length + longest - 1) / longest;
+    const int64_t parts = ceilDiv(length, longest);
     return static_cast<double>(length) / static_cast<double>(parts);
   };
-  return {average(m, rows), average(n, kTileN), static_cast<double>(k)};
+  return {average(m, rows), average(n, tiles::kMostN), static_cast<double>(k)};
 }
 
 double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile) {

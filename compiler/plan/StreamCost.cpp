@@ -15,8 +15,6 @@ namespace einsumc {
 
 namespace {
 
-double toDouble(int64_t count) { return static_cast<double>(count); }
-
 class StreamCost {
 public:
   StreamCost(const WorkDims &dims, ElementType type, const Machine &machine)
@@ -26,7 +24,6 @@ public:
                    (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
 
   LocalCost contraction() const {
-    constexpr double kSquare = 64;
     LocalCost cost;
     const DimCounts counts = kernelCounts();
     double calls = dims.iterations();
@@ -38,7 +35,7 @@ public:
     for (const Role role : {Role::A, Role::B, Role::C}) {
       const double elements = dims.elements(role);
       // What a kernel would cross is transposed, square by square.
-      cost.packSeconds += isCrossed(role) ? memory.pack({elements, kSquare, true})
+      cost.packSeconds += isCrossed(role) ? memory.pack({elements, toDouble(kCrossed), true})
                                           : memory.rows(elements / dims.run(role, counts));
       cost.memorySeconds += memory.stream(elements);
     }
@@ -73,7 +70,6 @@ private:
 
   /// Indices of each dim in one call of a tile's kernel: it goes along a dim of each class.
   DimCounts kernelCounts() const {
-    constexpr int64_t kStream = 2048;
     DimCounts counts(dims.size(), 1);
     const bool isLongerA = dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N);
     for (const DimClass dimClass : {DimClass::C, DimClass::M, DimClass::N, DimClass::K}) {

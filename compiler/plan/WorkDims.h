@@ -14,6 +14,8 @@
 namespace einsumc {
 
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t roundUp(int64_t a, int64_t unit) { return ceilDiv(a, unit) * unit; }
+constexpr double toDouble(int64_t count) { return static_cast<double>(count); }
 
 /// Indices into a work's dims, or one number for each of them.
 using DimIndices = llvm::SmallVector<std::size_t, 8>;

@@ -7,6 +7,7 @@
 #include "KernelRates.h"
 
 #include "einsumc/BlockKernel.h"
+#include "einsumc/BlockTiles.h"
 #include "einsumc/TileKernel.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace einsumc::measure {
 
 namespace {
 
-constexpr int64_t kTileN = 48; ///< BlockKernel's
+constexpr int64_t kTileN = tiles::kMostN;
 
 } // namespace
 

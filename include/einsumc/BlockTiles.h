@@ -1,0 +1,28 @@
+//===- BlockTiles.h - how blocks are cut into tiles -------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+// What BlockKernel does, and what the compiler's estimates and einsumc-calibrate take it to do.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_BLOCKTILES_H
+#define EINSUMC_BLOCKTILES_H
+
+#include <cstdint>
+
+namespace einsumc::tiles {
+
+/// The longest tiles, in elements.
+inline constexpr int64_t kMostM = 64, kMostN = 48;
+/// Bytes of A in a tile that is read in place, which the first-level cache keeps while the columns
+/// of B pass by.
+inline constexpr int64_t kBytes = 20 << 10;
+/// Bytes of a row of a panel of packed A: what a kernel takes at a time along m.
+inline constexpr int64_t kPanelBytes = 128;
+/// Tiles in C itself must have runs at least so long, in elements.
+inline constexpr int64_t kLeastRunM = 8, kLeastRunN = 4;
+
+} // namespace einsumc::tiles
+
+#endif // EINSUMC_BLOCKTILES_H
