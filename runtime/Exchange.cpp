@@ -28,15 +28,6 @@ struct BoxView {
   }
 };
 
-/// Whether the box is one run of elements in the row-major block around it.
-bool isContiguous(const Box &box, const Box &block) {
-  std::size_t cut = box.size(); // The last position that the box does not fill.
-  while (cut > 0 && box[cut - 1] == block[cut - 1])
-    --cut;
-  return std::all_of(box.begin(), box.begin() + static_cast<std::ptrdiff_t>(cut > 0 ? cut - 1 : 0),
-                     [](const Interval &interval) { return interval.size() == 1; });
-}
-
 /// Copies (or adds) a box of one row-major block to where it lies in another.
 template <class T>
 void moveBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock,

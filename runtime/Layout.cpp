@@ -39,6 +39,14 @@ Box intersect(const Box &a, const Box &b) {
   return common;
 }
 
+bool isContiguous(const Box &box, const Box &block) {
+  std::size_t cut = box.size(); // The last position that the box does not fill.
+  while (cut > 0 && box[cut - 1] == block[cut - 1])
+    --cut;
+  return std::all_of(box.begin(), box.begin() + static_cast<std::ptrdiff_t>(cut > 0 ? cut - 1 : 0),
+                     [](const Interval &interval) { return interval.size() == 1; });
+}
+
 int64_t Grid::size() const {
   int64_t product = 1;
   for (int64_t extent : extents)

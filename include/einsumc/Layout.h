@@ -44,6 +44,9 @@ int64_t volume(const Box &box);
 /// The common part of two boxes of the same number of positions.
 Box intersect(const Box &a, const Box &b);
 
+/// Whether a box is one run of elements in the row-major block around it.
+bool isContiguous(const Box &box, const Box &block);
+
 /// Ranks seen as a Cartesian array, row-major: rank `firstRank + row-major index`. A grid without
 /// axes is one rank alone.
 struct Grid {

@@ -1,0 +1,251 @@
+//===- Stepping.cpp - which chunk every rank computes with in every step ----------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/Stepping.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+StepTable::StepTable(const Stepping &stepping, int64_t rank)
+    : stepping(stepping), ownRank(rank), coordinates(stepping.work.grid.coordinates(rank)),
+      rotatesResult(stepping.travellers.front().role == 2 &&
+                    stepping.travellers.front().movement == StepMovement::Ring) {
+  const std::vector<Step> chunks = chunksInOrder();
+  chunkCount = chunks.size();
+  auto add = [&](const Step &chunk, int64_t part) {
+    table.push_back({blockOf(chunk.range, stepping.pace, part), chunk.owners});
+  };
+  if (rotatesResult) // A chunk's sums come while another part of it is computed.
+    for (const Step &chunk : chunks)
+      for (int64_t part = 0; part < stepping.pace; ++part)
+        add(chunk, part);
+  else // Every part goes all the way round: two slots for a part are enough.
+    for (int64_t part = 0; part < stepping.pace; ++part)
+      for (const Step &chunk : chunks)
+        add(chunk, part);
+}
+
+int64_t StepTable::coordinate(std::size_t traveller) const {
+  return coordinates[stepping.travellers[traveller].axis];
+}
+
+int64_t StepTable::extent(std::size_t traveller) const {
+  return stepping.work.grid.extents[stepping.travellers[traveller].axis];
+}
+
+int64_t StepTable::rankAt(std::size_t traveller, int64_t coordinate) const {
+  std::vector<int64_t> place = coordinates;
+  place[stepping.travellers[traveller].axis] = coordinate;
+  return stepping.work.grid.rankAt(place);
+}
+
+/// The chunks that this rank computes with, in the order in which it does.
+std::vector<StepTable::Step> StepTable::chunksInOrder() const {
+  std::vector<Step> chunks = mergedChunks();
+  std::ranges::rotate(chunks, chunks.begin() + static_cast<std::ptrdiff_t>(firstChunk(chunks)));
+  return chunks;
+}
+
+/// The chunks of all travellers: where these are cut into different numbers, the common parts.
+std::vector<StepTable::Step> StepTable::mergedChunks() const {
+  const std::size_t count = stepping.travellers.size();
+  if (stepping.travellers.front().movement == StepMovement::Stream)
+    return {{stepping.work.box(ownRank)[stepping.dim], std::vector<int64_t>(count, 0)}};
+  std::vector<Step> chunks;
+  for (std::size_t t = 0; t < count; ++t) {
+    std::vector<Step> merged;
+    for (int64_t c = 0; c < extent(t); ++c) {
+      const Traveller &traveller = stepping.travellers[t];
+      const Interval range = traveller.chunks.box(rankAt(t, c))[traveller.position];
+      if (t == 0) {
+        merged.push_back({range, {c}});
+        continue;
+      }
+      for (const Step &chunk : chunks) {
+        const Interval common = intersect(chunk.range, range);
+        // Of equal cuts empty chunks stay, so that neighbours have the same number of them.
+        const bool isSame = extent(t) == extent(0) && chunk.owners.front() == c;
+        if (common.empty() && !isSame)
+          continue;
+        merged.push_back({common, chunk.owners});
+        merged.back().owners.push_back(c);
+      }
+    }
+    chunks = std::move(merged);
+  }
+  return chunks;
+}
+
+/// Ranks begin with different chunks where these come from one rank each, so that none is asked by
+/// all at a time: with their own if one tensor travels, else skewed as Cannon's algorithm does it.
+std::size_t StepTable::firstChunk(const std::vector<Step> &chunks) const {
+  std::size_t first = 0;
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    const StepMovement movement = stepping.travellers[t].movement;
+    if (movement != StepMovement::Ring && movement != StepMovement::Get)
+      continue;
+    const auto own = std::ranges::find_if(
+        chunks, [&](const Step &chunk) { return chunk.owners[t] >= coordinate(t); });
+    first += static_cast<std::size_t>(own - chunks.begin());
+  }
+  // Sums that rotate reach their owner in the last step.
+  return chunks.empty() ? 0 : (first + (rotatesResult ? 1 : 0)) % chunks.size();
+}
+
+bool StepTable::beginsRound(std::size_t step) const {
+  return rotatesResult ? step < static_cast<std::size_t>(stepping.pace) : step % chunkCount == 0;
+}
+
+Box StepTable::work(std::size_t step) const {
+  Box box = stepping.work.box(ownRank);
+  box[stepping.dim] = table[step].range;
+  return box;
+}
+
+Box StepTable::chunk(std::size_t traveller, std::size_t step) const {
+  const Traveller &of = stepping.travellers[traveller];
+  Box box = of.chunks.box(owner(traveller, step));
+  box[of.position] = table[step].range;
+  return box;
+}
+
+int64_t StepTable::owner(std::size_t traveller, std::size_t step) const {
+  return rankAt(traveller, table[step].owners[traveller]);
+}
+
+int64_t StepTable::source(std::size_t traveller, std::size_t step) const {
+  const bool comesFromNeighbour =
+      stepping.travellers[traveller].movement == StepMovement::Ring && !beginsRound(step);
+  if (isOwn(traveller, step) || !comesFromNeighbour)
+    return owner(traveller, step);
+  return rankAt(traveller, (coordinate(traveller) + 1) % extent(traveller));
+}
+
+std::vector<Passage> StepTable::arrivals(std::size_t traveller) const {
+  std::vector<Passage> result;
+  auto add = [&](int64_t peer, int64_t step, Box box) {
+    if (volume(box) > 0)
+      result.push_back({peer, step, std::move(box)});
+  };
+  if (!isResult(traveller)) {
+    for (std::size_t s = 0; s < steps(); ++s)
+      if (!isOwn(traveller, s))
+        add(source(traveller, s), static_cast<int64_t>(s), chunk(traveller, s));
+    return result;
+  }
+  if (rotatesResult) {
+    const int64_t next = rankAt(traveller, (coordinate(traveller) + 1) % extent(traveller));
+    for (std::size_t s = 0; s < steps(); ++s)
+      if (!beginsRound(s))
+        add(next, static_cast<int64_t>(s), chunk(traveller, s));
+  } else if (stepping.travellers[traveller].movement == StepMovement::Stream &&
+             coordinate(traveller) == 0) {
+    for (std::size_t s = 0; s < steps(); ++s)
+      for (int64_t c = 1; c < extent(traveller); ++c) {
+        const StepTable peer(stepping, rankAt(traveller, c));
+        add(peer.ownRank, Passage::kHome, peer.chunk(traveller, s));
+      }
+  }
+  return result;
+}
+
+std::vector<Passage> StepTable::departures(std::size_t traveller) const {
+  std::vector<Passage> result;
+  auto add = [&](int64_t peer, int64_t step, Box box) {
+    if (volume(box) > 0)
+      result.push_back({peer, step, std::move(box)});
+  };
+  const StepMovement movement = stepping.travellers[traveller].movement;
+  if (isResult(traveller)) {
+    const int64_t previous =
+        rankAt(traveller, (coordinate(traveller) + extent(traveller) - 1) % extent(traveller));
+    for (std::size_t s = 0; s < steps(); ++s)
+      if (!isOwn(traveller, s))
+        add(rotatesResult ? previous : owner(traveller, s), static_cast<int64_t>(s),
+            chunk(traveller, s));
+    return result;
+  }
+  if (movement != StepMovement::Ring && movement != StepMovement::Stream)
+    return result;
+  std::vector<StepTable> peers;
+  for (int64_t c = 0; c < extent(traveller); ++c)
+    if (c != coordinate(traveller))
+      peers.emplace_back(stepping, rankAt(traveller, c));
+  for (std::size_t s = 0; s < steps(); ++s)
+    for (const StepTable &peer : peers)
+      if (!peer.isOwn(traveller, s) && peer.source(traveller, s) == ownRank) {
+        const bool isHome = peer.owner(traveller, s) == ownRank;
+        add(peer.ownRank, isHome ? Passage::kHome : static_cast<int64_t>(s) - 1,
+            peer.chunk(traveller, s));
+      }
+  return result;
+}
+
+namespace {
+
+bool isRoot(const Stepping &stepping, const Traveller &traveller, int64_t rank) {
+  return stepping.work.grid.coordinates(rank)[traveller.axis] == 0;
+}
+
+/// Calls for the table of every rank.
+template <class Visit> void forEachRank(const Stepping &stepping, Visit &&visit) {
+  const Grid &grid = stepping.work.grid;
+  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank)
+    visit(StepTable(stepping, rank));
+}
+
+} // namespace
+
+StepTraffic trafficOf(const Stepping &stepping) {
+  StepTraffic traffic;
+  forEachRank(stepping, [&](const StepTable &table) {
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+      // Every message once: operands where they arrive, results where they leave.
+      const bool isResult = stepping.travellers[t].role == 2;
+      for (const Passage &passage : isResult ? table.departures(t) : table.arrivals(t)) {
+        traffic.elements += volume(passage.box);
+        ++traffic.messages;
+      }
+    }
+  });
+  return traffic;
+}
+
+ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
+  const Traveller &of = stepping.travellers[traveller];
+  const bool isResult = of.role == 2;
+  ChunkMemory memory;
+  if (stepping.work.grid.extents[of.axis] == 1)
+    return memory;
+  std::size_t most = 0; // of the chunks that a rank does not own
+  forEachRank(stepping, [&](const StepTable &table) {
+    std::size_t foreign = 0;
+    const Box stored = of.chunks.box(table.rank());
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(traveller, s);
+      foreign += table.isOwn(traveller, s) ? 0 : 1;
+      memory.slotElements = std::max(memory.slotElements, volume(chunk));
+      // A root has the chunks of all where it stores the tensor.
+      const bool isStored = of.movement == StepMovement::Stream ? isRoot(stepping, of, table.rank())
+                                                                : table.isOwn(traveller, s);
+      if (isStored && volume(chunk) > 0)
+        memory.stages = memory.stages || !isContiguous(chunk, stored);
+    }
+    most = std::max(most, foreign);
+  });
+  if (isResult && of.movement == StepMovement::Ring)
+    // The parts of a chunk that wait or are sent, and the one that is received or computed.
+    memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
+  else
+    memory.slots = std::min<std::size_t>(2, most);
+  // One-sided transfers take strided parts apart themselves; sums reach their owner in a slot.
+  if (of.movement == StepMovement::Get || (isResult && of.movement != StepMovement::Stream))
+    memory.stages = false;
+  return memory;
+}
+
+} // namespace einsumc
