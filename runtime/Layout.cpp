@@ -310,6 +310,17 @@ int64_t transferVolume(const Layout &source, const Layout &target) {
   return total;
 }
 
+int64_t transferMessages(const Layout &source, const Layout &target) {
+  int64_t messages = 0;
+  const int64_t end = target.grid.firstRank + target.grid.size();
+  for (int64_t to = target.grid.firstRank; to < end; ++to)
+    messages +=
+        std::ranges::count_if(incomingTransfers(source, target, to), [](const Transfer &transfer) {
+          return transfer.from != transfer.to;
+        });
+  return messages;
+}
+
 Layout makeLayout(std::initializer_list<int64_t> extents, std::initializer_list<int64_t> grid,
                   std::initializer_list<AxisPlacement> axes, int64_t firstRank) {
   return {extents, {grid, firstRank}, axes};

@@ -24,7 +24,8 @@ void ProgramDescription::addResult(const char *tensorName, std::initializer_list
 
 void ProgramDescription::addNode(int tensor, const char *text, const char *algorithm,
                                  const char *grid, double flops, double predictedSeconds,
-                                 double predictedBytes, std::initializer_list<Use> operands) {
+                                 double predictedBytes, int64_t predictedMessages,
+                                 std::initializer_list<Use> operands) {
   NodeDescription node;
   node.tensor = tensor;
   for (const Use &use : operands)
@@ -35,6 +36,7 @@ void ProgramDescription::addNode(int tensor, const char *text, const char *algor
   node.flops = flops;
   node.predictedSeconds = predictedSeconds;
   node.predictedBytes = predictedBytes;
+  node.predictedMessages = predictedMessages;
   nodes.push_back(std::move(node));
 }
 

@@ -16,7 +16,9 @@ std::size_t bytesOn(int64_t rank, std::size_t elementBytes,
                     std::initializer_list<SharedStorage::Place> places) {
   std::size_t bytes = 0;
   for (const SharedStorage::Place &place : places) {
-    const auto block = static_cast<std::size_t>(place.layout->localSize(rank)) * elementBytes;
+    const int64_t elements =
+        place.layout == nullptr ? place.elements : place.layout->localSize(rank);
+    const auto block = static_cast<std::size_t>(elements) * elementBytes;
     if (block > 0)
       bytes = std::max(bytes, place.offset + block);
   }

@@ -136,6 +136,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
         {"wait_seconds", measured.waitSeconds},
         {"predicted_seconds", node.predictedSeconds},
         {"predicted_bytes", node.predictedBytes},
+        {"predicted_messages", node.predictedMessages},
     });
   }
   // Names are the user's: bytes that are no UTF-8 are replaced, not thrown about.

@@ -72,7 +72,7 @@ private:
     if (options.library)
       out << "#include \"" << options.headerName << "\"\n\n";
     out << "#include <einsumc/einsumc.h>\n\n#include <omp.h>\n\n#include <algorithm>\n"
-           "#include <cstdint>\n#include <memory>\n\n";
+           "#include <cstdint>\n#include <memory>\n#include <vector>\n\n";
   }
 
   const TensorBuffer &buffer(BufferId id) const {
@@ -113,6 +113,10 @@ private:
     out << "};\n\n";
   }
 
+  std::string stepsName(const LoweredNode &node) const {
+    return "steps_" + tree.node(node.node).name;
+  }
+
   std::string functionName(const LoweredNode &node) const {
     return "evaluate_" + tree.node(node.node).name;
   }
@@ -130,7 +134,14 @@ private:
     out << "/// " << equationText(tree, node.node) << "\n"
         << "void " << functionName(node) << "() {\n";
     emitMoves(node.before, step);
-    out << "compute_" << tree.node(node.node).name << ".run();\n";
+    const std::string compute = "compute_" + tree.node(node.node).name;
+    if (node.stepping)
+      out << stepsName(node) << ".begin();\nwhile (const ec::Step<" << type
+          << "> *step = " << stepsName(node)
+          << ".next()) // sends and receives the chunks of the next meanwhile\n"
+          << compute << "[step->shape].run(*step);\n";
+    else
+      out << compute << ".run();\n";
     emitReleases(program, step++, out);
     emitMoves(node.after, step);
     out << "}\n\n";
@@ -148,6 +159,10 @@ private:
               << ", " << layoutName(buffer(move.to)) << ", " << tag++ << "};\n";
     out << "\n";
     for (const LoweredNode &node : program.nodes) {
+      if (node.stepping) {
+        emitSteps(node, tag);
+        continue;
+      }
       // Reference members in the order of their names, each buffer once.
       std::vector<std::string> arguments;
       for (BufferId id : node.operands)
@@ -160,6 +175,25 @@ private:
     }
     emitViews("tensors", program.homes);
     emitViews("outputs", program.outputs);
+  }
+
+  /// The stepping loop of a node and what computes its steps.
+  void emitSteps(const LoweredNode &node, int &tag) {
+    std::vector<std::string> arguments = {"session", steppingName(tree, node.node)};
+    for (const BufferId operand : node.operands)
+      arguments.push_back(tensorName(buffer(operand)));
+    arguments.push_back(tensorName(buffer(node.result)));
+    arguments.emplace_back("storage");
+    std::vector<std::string> places;
+    for (const std::optional<BufferId> &chunks : node.chunks)
+      places.push_back(chunks ? placeName(buffer(*chunks)) : "0");
+    const std::string name = tree.node(node.node).name;
+    out << "ec::SteppingLoop<" << type << "> " << stepsName(node) << "{" << join(arguments, ", ")
+        << ", {" << join(places, ", ") << "}, " << tag << "};\n"
+        << "const std::vector<" << computeName(tree, node.node) << "> compute_" << name
+        << " = ec::forShapes<" << computeName(tree, node.node) << ">(session, " << stepsName(node)
+        << ");\n";
+    tag += static_cast<int>(node.stepping->travellers.size());
   }
 
   /// By NodeId; nodes that are no output show their home.

@@ -13,6 +13,8 @@
 
 #include "llvm/Support/Format.h"
 
+#include <array>
+
 namespace einsumc {
 
 namespace {
@@ -54,6 +56,29 @@ void emitLayout(const std::string &name, const std::string &extents, const Layou
       << "); // " << comment << "\n";
 }
 
+/// What moves in a node's stepping loop.
+void emitStepping(const Tree &tree, const LoweredProgram &program, const LoweredNode &node,
+                  llvm::raw_ostream &out) {
+  static constexpr std::array<const char *, 4> kMovements = {"Ring", "Bcast", "Get", "Stream"};
+  const Stepping &stepping = *node.stepping;
+  std::vector<std::string> travellers;
+  for (const Traveller &traveller : stepping.travellers) {
+    const BufferId tensor = traveller.role == 2 ? node.result : node.operands[traveller.role];
+    travellers.push_back(
+        "{.role = " + std::to_string(traveller.role) + ", .movement = ec::StepMovement::" +
+        kMovements[static_cast<std::size_t>(traveller.movement)] +
+        ", .chunks = " + layoutName(program.buffers[static_cast<std::size_t>(tensor)]) +
+        ", .axis = " + std::to_string(traveller.axis) +
+        ", .position = " + std::to_string(traveller.position) + "}");
+  }
+  const DimId dim = tree.iterationDims(node.node)[stepping.dim];
+  out << "const ec::Stepping " << steppingName(tree, node.node)
+      << "{.work = " << workName(tree, node.node) << ", .dim = " << stepping.dim
+      << ", .pace = " << stepping.pace << ", .travellers = {" << join(travellers, ", ")
+      << "}, .sums = " << (stepping.sums ? "true" : "false") << "}; // in steps along "
+      << tree.dim(dim).name << "\n";
+}
+
 std::string dimNames(const Tree &tree, const std::vector<DimId> &dims) {
   std::vector<std::string> names;
   for (DimId dim : dims)
@@ -72,9 +97,10 @@ std::string number(double value) {
 void emitLayouts(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
                  llvm::raw_ostream &out) {
   for (const TensorBuffer &buffer : program.buffers)
-    emitLayout(layoutName(buffer), dimNames(tree, tree.node(buffer.tensor).dims),
-               layoutOf(tree, buffer.tensor, buffer.placement),
-               placementText(tree, buffer.tensor, buffer.placement), out);
+    if (!buffer.isChunks())
+      emitLayout(layoutName(buffer), dimNames(tree, tree.node(buffer.tensor).dims),
+                 layoutOf(tree, buffer.tensor, buffer.placement),
+                 placementText(tree, buffer.tensor, buffer.placement), out);
   out << "\n// How the work of every node is cut, over all dims that it iterates over.\n";
   for (const LoweredNode &node : program.nodes) {
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node.node)];
@@ -83,6 +109,8 @@ void emitLayouts(const Tree &tree, const Schedule &schedule, const LoweredProgra
       names.push_back(tree.dim(dim).name);
     emitLayout(workName(tree, node.node), dimNames(tree, tree.iterationDims(node.node)),
                workLayout(tree, node.node, on), join(names, ","), out);
+    if (node.stepping)
+      emitStepping(tree, program, node, out);
   }
 }
 
@@ -148,8 +176,8 @@ private:
     out << "program.addNode(" << id << ", " << cppStringLiteral(equationText(tree, id)) << ", "
         << cppStringLiteral(algorithmName(tree, id, on)) << ", "
         << cppStringLiteral(gridText(on.grid)) << ", " << number(tree.flops(id)) << ", "
-        << number(cost.seconds) << ", " << number(cost.bytes) << ", {" << join(operands, ", ")
-        << "});\n";
+        << number(cost.seconds) << ", " << number(cost.bytes) << ", "
+        << trafficMessages(tree, schedule, id) << ", {" << join(operands, ", ") << "});\n";
   }
 
   void emitFinals() {

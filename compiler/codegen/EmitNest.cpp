@@ -194,7 +194,7 @@ private:
       addField(format, "aK", strideAlong(left, nest.k));
       addField(format, "bN", columnStep());
     }
-    if (llvm::any_of(nest.loops, [&](const NestLoop &loop) {
+    if (nest.adds || llvm::any_of(nest.loops, [&](const NestLoop &loop) {
           return nest.dims[loop.dim].dimClass == DimClass::K;
         }))
       format.emplace_back(".accumulates = true");
@@ -284,7 +284,7 @@ private:
   /// added in the order of the threads, so that a run can be repeated bit by bit.
   void emitParallelSums() {
     emitOrigins(false);
-    const std::string tensor = tensorName(scope.buffer(Role::C));
+    const std::string tensor = scope.block(Role::C);
     body << "#pragma omp parallel\n{\n"
          << type << " *const c0 = " << scratchPointer(scratch.ownResult, true)
          << "; // this thread's sums\n";
@@ -300,7 +300,8 @@ private:
     body << "#pragma omp barrier\n"
          << traceSpan("Reduce") << "#pragma omp for schedule(static) nowait\n"
          << "for (int64_t i = 0; i < " << tensor << ".size(); ++i) {\n"
-         << type << " sum = 0;\n"
+         << type << " sum = " << (nest.adds ? "step.adds ? " + tensor + ".data()[i] : 0" : "0")
+         << ";\n"
          << "for (int t = 0; t < omp_get_num_threads(); ++t) {\n"
          << "sum += session.scratch<" << type << ">(t)[i];\n}\n"
          << tensor << ".data()[i] = sum;\n}\n}\n";
@@ -325,6 +326,8 @@ private:
   /// `true` from the second step of the sums on.
   std::string firstSum() const {
     std::vector<std::string> terms;
+    if (nest.adds)
+      terms.emplace_back("step.adds");
     for (std::size_t l = 0; l < nest.loops.size(); ++l)
       if (nest.dims[nest.loops[l].dim].dimClass == DimClass::K)
         terms.push_back(indexNames[l] + " > 0");

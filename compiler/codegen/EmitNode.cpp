@@ -7,13 +7,14 @@
 #include "compiler/codegen/EmitNode.h"
 
 #include "compiler/codegen/EmitNest.h"
-#include "compiler/codegen/LocalShape.h"
 #include "compiler/codegen/NodeScope.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace einsumc {
 
@@ -23,6 +24,11 @@ std::string tensorName(const TensorBuffer &buffer) { return "tensor_" + buffer.n
 std::string layoutName(const TensorBuffer &buffer) { return "layout_" + buffer.name; }
 std::string workName(const Tree &tree, NodeId node) { return "work_" + tree.node(node).name; }
 std::string computeName(const Tree &tree, NodeId node) { return "Compute_" + tree.node(node).name; }
+
+std::string steppingName(const Tree &tree, NodeId node) {
+  return "stepping_" + tree.node(node).name;
+}
+std::string placeName(const TensorBuffer &buffer) { return "place_" + buffer.name; }
 
 std::string traceSpan(const std::string &activity) {
   return "const ec::TraceSpan span = session.span(ec::Activity::" + activity + ");\n";
@@ -66,7 +72,7 @@ void emitEmptyBlocks(const Tree &tree, const LoweredNode &node, const NodeScope 
   std::vector<std::string> emptySums;
   const std::vector<DimId> dims = tree.iterationDims(node.node);
   for (std::size_t d = 0; d < dims.size(); ++d)
-    if (mayBeEmpty(scope.work(), d))
+    if (scope.shape().mayBeEmpty[d])
       (classOf(tree, node.node, dims[d]) == DimClass::K ? emptySums : empty)
           .push_back("work[" + std::to_string(d) + "].empty()");
   if (!empty.empty())
@@ -81,15 +87,34 @@ void emitEmptyBlocks(const Tree &tree, const LoweredNode &node, const NodeScope 
 
 /// A constructor of its own, not inlined: those of hundreds of nodes in one function would take the
 /// C++ compiler minutes.
-void emitConstructor(const std::string &name, const std::string &type,
-                     const std::set<std::string> &members, llvm::raw_ostream &out) {
-  out << "\n[[gnu::noinline]] " << name << "(const ec::Session &session";
-  for (const std::string &member : members)
-    out << ", const ec::Tensor<" << type << "> &" << member;
-  out << ")\n: session(session)";
-  for (const std::string &member : members)
-    out << ", " << member << "(" << member << ")";
-  out << " {}\n";
+void emitConstructor(const std::string &name,
+                     const std::vector<std::pair<std::string, std::string>> &members,
+                     llvm::raw_ostream &out) {
+  std::vector<std::string> parameters, initializers;
+  for (const auto &[type, member] : members) {
+    parameters.push_back(type + " &" + member);
+    initializers.push_back(member + "(" + member + ")");
+  }
+  out << "\n[[gnu::noinline]] " << name << "(" << join(parameters, ", ")
+      << ")\n: " << join(initializers, ", ") << " {}\n";
+}
+
+/// What the struct of a node refers to: the rank's tensors, or in a stepping loop a step that shows
+/// the shape of those to come.
+std::vector<std::pair<std::string, std::string>> referencesOf(const Tree &tree,
+                                                              const NodeScope &scope, NodeId node) {
+  const std::string type = cppType(tree.elementType());
+  std::vector<std::pair<std::string, std::string>> references = {{"const ec::Session", "session"}};
+  if (scope.isStepping()) {
+    references.emplace_back("const ec::Step<" + type + ">", "shape");
+    return references;
+  }
+  std::set<std::string> tensors;
+  for (const Role role : rolesOf(tree, node))
+    tensors.insert(tensorName(scope.buffer(role)));
+  for (const std::string &tensor : tensors)
+    references.emplace_back("const ec::Tensor<" + type + ">", tensor);
+  return references;
 }
 
 } // namespace
@@ -97,23 +122,21 @@ void emitConstructor(const std::string &name, const std::string &type,
 void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
               const LoweredNode &node, llvm::raw_ostream &out) {
   const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node.node)];
-  NodeScope scope(tree, schedule, program, node);
-  const std::string type = cppType(tree.elementType());
+  NodeScope scope(tree, program, node);
   const std::string name = computeName(tree, node.node);
+  const auto references = referencesOf(tree, scope, node.node);
 
-  std::set<std::string> tensors;
-  for (const Role role : rolesOf(tree, node.node))
-    tensors.insert(tensorName(scope.buffer(role)));
   out << "/// " << equationText(tree, node.node) << "\n"
       << "/// " << algorithmName(tree, node.node, on) << ": "
       << nodeScheduleText(tree, node.node, on) << "\n"
       << "/// " << placementsText(tree, on, node) << "\n"
-      << "struct " << name << " {\n"
-      << "const ec::Session &session;\n";
-  for (const std::string &tensor : tensors)
-    out << "const ec::Tensor<" << type << "> &" << tensor << ";\n";
-  out << "const ec::Box work = " << workName(tree, node.node)
-      << ".box(session.rank()); // this rank's share\n\n";
+      << "struct " << name << " {\n";
+  for (const auto &[type, member] : references)
+    out << type << " &" << member << ";\n";
+  if (!scope.isStepping())
+    out << "const ec::Box work = " << workName(tree, node.node)
+        << ".box(session.rank()); // this rank's share\n";
+  out << "\n";
   std::string members, body;
   llvm::raw_string_ostream membersOut(members), bodyOut(body);
   if (node.nest)
@@ -122,11 +145,16 @@ void emitNode(const Tree &tree, const Schedule &schedule, const LoweredProgram &
     emitUnary(tree, scope, bodyOut);
   scope.emitMembers(out);
   out << members;
-  emitConstructor(name, type, tensors, out);
-  out << "\nvoid run() const {\n";
-  if (on.grid.size() < schedule.ranks)
-    out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";
-  emitEmptyBlocks(tree, node, scope, out);
+  emitConstructor(name, references, out);
+  if (scope.isStepping()) {
+    out << "\n/// Computes one step, of the same shape.\nvoid run(const ec::Step<"
+        << cppType(tree.elementType()) << "> &step) const {\n";
+  } else {
+    out << "\nvoid run() const {\n";
+    if (on.grid.size() < schedule.ranks)
+      out << "if (!" << workName(tree, node.node) << ".holds(session.rank())) {\nreturn;\n}\n";
+    emitEmptyBlocks(tree, node, scope, out);
+  }
   out << body << "}\n};\n\n";
 }
 

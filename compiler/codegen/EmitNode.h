@@ -21,10 +21,12 @@ std::string cppType(ElementType type);
 
 /// Names of what is emitted, safe whatever the tensors and dims are called: the identifiers of the
 /// source stand behind a prefix that no keyword, macro or name of the runtime has.
-std::string tensorName(const TensorBuffer &buffer);     ///< `tensor_X`
-std::string layoutName(const TensorBuffer &buffer);     ///< `layout_X`
-std::string workName(const Tree &tree, NodeId node);    ///< `work_T`
-std::string computeName(const Tree &tree, NodeId node); ///< `Compute_T`
+std::string tensorName(const TensorBuffer &buffer);      ///< `tensor_X`
+std::string layoutName(const TensorBuffer &buffer);      ///< `layout_X`
+std::string workName(const Tree &tree, NodeId node);     ///< `work_T`
+std::string computeName(const Tree &tree, NodeId node);  ///< `Compute_T`
+std::string steppingName(const Tree &tree, NodeId node); ///< `stepping_T`
+std::string placeName(const TensorBuffer &buffer);       ///< `place_X`
 
 /// A declaration: what follows it in its block is shown by --trace as an activity of the thread.
 std::string traceSpan(const std::string &activity);

@@ -39,11 +39,17 @@ public:
         << "), {";
     const char *separator = "";
     forEach(true, [&](const TensorBuffer &buffer, BufferId) {
-      out << separator << "{&" << layoutName(buffer) << ", " << placeName(buffer) << "}";
+      if (buffer.isChunks())
+        out << separator << "{nullptr, " << placeName(buffer) << ", " << buffer.chunkElements
+            << "}";
+      else
+        out << separator << "{&" << layoutName(buffer) << ", " << placeName(buffer) << "}";
       separator = ", ";
     });
     out << "}};\n\n";
     forEach(true, [&](const TensorBuffer &buffer, BufferId id) {
+      if (buffer.isChunks())
+        return;
       out << "/// Lives " << lifeText(tree, program, place(id).life) << sharersText(id) << ".\n";
       emitTensor(buffer, "storage, " + layoutName(buffer) + ", " + placeName(buffer));
     });
@@ -51,7 +57,6 @@ public:
 
 private:
   std::string type() const { return cppType(tree.elementType()); }
-  static std::string placeName(const TensorBuffer &buffer) { return "place_" + buffer.name; }
   const StoragePlace &place(BufferId id) const {
     return storage.places[static_cast<std::size_t>(id)];
   }
@@ -102,9 +107,11 @@ void emitTensors(const Tree &tree, const LoweredProgram &program, llvm::raw_ostr
 }
 
 void emitReleases(const LoweredProgram &program, int step, llvm::raw_ostream &out) {
-  for (const BufferId dead : program.storage.deadAfter(step))
-    out << "session.release(" << tensorName(program.buffers[static_cast<std::size_t>(dead)])
-        << ");\n";
+  for (const BufferId dead : program.storage.deadAfter(step)) {
+    const TensorBuffer &buffer = program.buffers[static_cast<std::size_t>(dead)];
+    if (!buffer.isChunks()) // A stepping loop leaves nothing there.
+      out << "session.release(" << tensorName(buffer) << ");\n";
+  }
 }
 
 } // namespace einsumc

@@ -7,26 +7,24 @@
 #include "compiler/codegen/NodeScope.h"
 
 #include "compiler/codegen/EmitNode.h"
-#include "compiler/codegen/LocalShape.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
+
 namespace einsumc {
 
-NodeScope::NodeScope(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
-                     const LoweredNode &node)
-    : tree(tree), program(program), node(node), workDims(tree.iterationDims(node.node)),
-      workLayoutValue(
-          workLayout(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)])),
-      fused(node.nest ? node.nest->dims : node.dims) {
+NodeScope::NodeScope(const Tree &tree, const LoweredProgram &program, const LoweredNode &node)
+    : tree(tree), program(program), node(node), fused(node.nest ? node.nest->dims : node.dims) {
   declareExtents();
   for (const Role role : rolesOf(tree, node.node))
     declareStrides(role);
 }
 
-std::size_t NodeScope::workIndex(DimId dim) const {
-  return static_cast<std::size_t>(llvm::find(workDims, dim) - workDims.begin());
+const ComputeShape::Block &NodeScope::shapeOf(Role role) const {
+  return role == Role::C ? node.shape.blocks.back()
+                         : node.shape.blocks[static_cast<std::size_t>(role)];
 }
 
 std::string NodeScope::fusedName(std::size_t dim) const {
@@ -48,10 +46,9 @@ const TensorBuffer &NodeScope::buffer(Role role) const {
 }
 
 std::optional<int64_t> NodeScope::constantExtent(std::size_t dim) const {
-  const std::vector<std::optional<int64_t>> extents = constantExtents(workLayoutValue);
   int64_t product = 1;
   for (DimId d : fused[dim].dims) {
-    const std::optional<int64_t> extent = extents[workIndex(d)];
+    const std::optional<int64_t> extent = node.shape.extents[node.shape.indexOf(d)];
     if (!extent)
       return std::nullopt;
     product *= *extent;
@@ -72,22 +69,26 @@ std::string NodeScope::stride(Role role, std::size_t dim) {
   return found->second.name;
 }
 
+std::string NodeScope::block(Role role) const {
+  static constexpr std::array<const char *, 3> kMembers = {"a", "b", "c"};
+  return isStepping() ? std::string("step.") + kMembers[static_cast<std::size_t>(role)]
+                      : tensorName(buffer(role));
+}
+
 std::string NodeScope::origin(Role role) const {
-  const TensorBuffer &tensor = buffer(role);
-  const std::vector<DimId> &dims = dimsOf(tree, node.node, role);
-  const Layout stored = layoutOf(tree, tensor.tensor, tensor.placement);
-  bool aligned = true;
+  const std::vector<bool> &isWhole = shapeOf(role).isWhole;
+  if (llvm::all_of(isWhole, [](bool whole) { return whole; }))
+    return block(role) + ".data()";
   std::vector<std::string> index;
-  for (std::size_t p = 0; p < dims.size(); ++p) {
-    const std::size_t w = workIndex(dims[p]);
-    aligned = aligned && isAligned(stored, p, workLayoutValue, w);
-    index.push_back("work[" + std::to_string(w) + "].begin");
-  }
-  return tensorName(tensor) + (aligned ? ".data()" : ".at({" + join(index, ", ") + "})");
+  for (const DimId dim : dimsOf(tree, node.node, role))
+    index.push_back((isStepping() ? "step.work[" : "work[") +
+                    std::to_string(node.shape.indexOf(dim)) + "].begin");
+  return block(role) + ".at({" + join(index, ", ") + "})";
 }
 
 void NodeScope::declareExtents() {
-  const std::vector<std::optional<int64_t>> ofWork = constantExtents(workLayoutValue);
+  const ComputeShape &shape = node.shape;
+  const std::string work = isStepping() ? "shape.work[" : "work[";
   for (std::size_t d = 0; d < fused.size(); ++d) {
     const std::string name = fresh("n_", d);
     if (const std::optional<int64_t> extent = constantExtent(d)) {
@@ -97,9 +98,9 @@ void NodeScope::declareExtents() {
     }
     std::vector<std::string> factors;
     for (DimId dim : fused[d].dims) {
-      const std::optional<int64_t> extent = ofWork[workIndex(dim)];
-      factors.push_back(extent ? std::to_string(*extent)
-                               : "work[" + std::to_string(workIndex(dim)) + "].size()");
+      const std::size_t index = shape.indexOf(dim);
+      factors.push_back(shape.extents[index] ? std::to_string(*shape.extents[index])
+                                             : work + std::to_string(index) + "].size()");
     }
     extents.push_back({name, "const int64_t " + name + " = " + join(factors, " * ") + ";\n"});
   }
@@ -107,8 +108,9 @@ void NodeScope::declareExtents() {
 
 void NodeScope::declareStrides(Role role) {
   const TensorBuffer &tensor = buffer(role);
-  const std::vector<std::optional<int64_t>> ofTensor =
-      constantStrides(layoutOf(tree, tensor.tensor, tensor.placement));
+  const std::string block =
+      isStepping() ? std::string("shape.") + "abc"[static_cast<int>(role)] : tensorName(tensor);
+  const std::vector<std::optional<int64_t>> ofTensor = shapeOf(role).strides();
   const std::vector<DimId> &dims = dimsOf(tree, node.node, role);
   for (std::size_t d = 0; d < fused.size(); ++d) {
     // A dim that a tensor repeats walks along its diagonal: the strides add up.
@@ -118,7 +120,7 @@ void NodeScope::declareStrides(Role role) {
     for (std::size_t p = 0; p < dims.size(); ++p) {
       if (dims[p] != fused[d].dims.back())
         continue;
-      terms.push_back(tensorName(tensor) + ".stride(" + std::to_string(p) + ")");
+      terms.push_back(block + ".stride(" + std::to_string(p) + ")");
       constant = constant && ofTensor[p];
       sum += ofTensor[p].value_or(0);
     }

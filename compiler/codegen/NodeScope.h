@@ -11,7 +11,6 @@
 
 #include "llvm/Support/raw_ostream.h"
 
-#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -20,11 +19,12 @@
 namespace einsumc {
 
 /// Declares the local extents of a node's fused dims and its tensors' strides along them, as
-/// constants where they are the same on every rank, and knows their names.
+/// constants where they are the same on every rank and in every step, and knows their names. What
+/// is not constant comes from the rank's work and tensors, or, in the steps of a loop, from
+/// `shape`, a step like those to come; where a step's work begins, from `step`.
 class NodeScope {
 public:
-  NodeScope(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
-            const LoweredNode &node);
+  NodeScope(const Tree &tree, const LoweredProgram &program, const LoweredNode &node);
 
   /// Emits the declarations of what has been used so far as members of the node's struct.
   void emitMembers(llvm::raw_ostream &out) const;
@@ -37,6 +37,10 @@ public:
   std::string stride(Role role, std::size_t dim);
   /// The address of a role's first element that the node works on.
   std::string origin(Role role) const;
+  /// The block that holds a role's elements.
+  std::string block(Role role) const;
+  /// Whether the node computes in steps.
+  bool isStepping() const { return node.stepping.has_value(); }
   /// A name like `i_b` for a fused dim, unique in the node.
   std::string fresh(const std::string &prefix, std::size_t dim);
   /// A name unique in the node.
@@ -45,8 +49,7 @@ public:
   std::optional<int64_t> constantExtent(std::size_t dim) const;
 
   const TensorBuffer &buffer(Role role) const;
-  /// The node's work as a layout over its iteration dims.
-  const Layout &work() const { return workLayoutValue; }
+  const ComputeShape &shape() const { return node.shape; }
 
 private:
   struct Constant {
@@ -55,14 +58,12 @@ private:
   };
   void declareExtents();
   void declareStrides(Role role);
-  std::size_t workIndex(DimId dim) const;
+  const ComputeShape::Block &shapeOf(Role role) const;
   std::string fusedName(std::size_t dim) const;
 
   const Tree &tree;
   const LoweredProgram &program;
   const LoweredNode &node;
-  std::vector<DimId> workDims;
-  Layout workLayoutValue;
   std::vector<FusedDim> fused;
   std::vector<Constant> extents; ///< by dim
   std::map<std::pair<Role, std::size_t>, Constant> strides;

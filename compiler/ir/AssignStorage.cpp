@@ -23,7 +23,7 @@ public:
   Assignment(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers)
       : tree(tree), schedule(schedule), buffers(buffers) {
     for (const TensorBuffer &buffer : buffers.buffers) {
-      layouts.push_back(layoutOf(tree, buffer));
+      layouts.push_back(layoutOf(tree, buffer.tensor, buffer.placement));
       StoragePlace place;
       place.isShared = tree.node(buffer.tensor).kind != NodeKind::Input ||
                        home(buffer.tensor) != static_cast<BufferId>(storage.places.size());
@@ -45,8 +45,9 @@ private:
   BufferId home(NodeId tensor) const { return buffers.homes[static_cast<std::size_t>(tensor)]; }
 
   std::size_t bytesOn(std::size_t buffer, int64_t rank) const {
-    return static_cast<std::size_t>(layouts[buffer].localSize(rank) *
-                                    sizeInBytes(tree.elementType()));
+    const TensorBuffer &of = buffers.buffers[buffer];
+    const int64_t elements = of.isChunks() ? of.chunkElements : layouts[buffer].localSize(rank);
+    return static_cast<std::size_t>(elements * sizeInBytes(tree.elementType()));
   }
 
   /// A buffer is written or read in a step.
@@ -69,6 +70,9 @@ private:
       passMoves(node.before);
       for (const BufferId operand : node.operands)
         use(operand, step);
+      for (const std::optional<BufferId> &chunks : node.chunks)
+        if (chunks)
+          use(*chunks, step);
       use(node.result, step++);
       passMoves(node.after);
       for (const Operand &operand : tree.node(node.node).operands)

@@ -65,8 +65,29 @@ private:
       of.operands.push_back(addHops(home, moves.operands[o],
                                     tree.node(tensor).name + "_for_" + node.name, of.before));
     }
+    addChunks(id, of);
     addResult(id, moves, of);
     list.nodes.push_back(std::move(of));
+  }
+
+  void addChunks(NodeId id, NodeBuffers &of) {
+    of.stepping = steppingOf(tree, id, schedule.nodes[static_cast<std::size_t>(id)]);
+    if (!of.stepping)
+      return;
+    for (std::size_t t = 0; t < of.stepping->travellers.size(); ++t) {
+      const auto role = static_cast<Role>(of.stepping->travellers[t].role);
+      const NodeId tensor = tensorOf(tree, id, role);
+      const int64_t elements = chunkMemory(*of.stepping, t).elements();
+      of.chunks.emplace_back();
+      if (elements == 0)
+        continue;
+      const std::string name = "chunks_of_" + tree.node(tensor).name +
+                               (role == Role::C ? "" : "_for_" + tree.node(id).name);
+      of.chunks.back() =
+          addBuffer(uniqueName(name, names), tensor,
+                    workPlacement(tree, id, schedule.nodes[static_cast<std::size_t>(id)], role));
+      list.buffers.back().chunkElements = elements;
+    }
   }
 
   /// The buffers of the result: where it is computed, where later nodes find it, where it ends.

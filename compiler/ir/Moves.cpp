@@ -6,6 +6,8 @@
 
 #include "compiler/ir/Moves.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -75,6 +77,18 @@ bool covers(const Tree &tree, NodeId tensor, const Placement &stored, const Plac
   return true;
 }
 
+namespace {
+
+/// Whether a role's tensor moves in the node's stepping loop.
+bool isTraveller(const Tree &tree, NodeId node, const NodeSchedule &on, Role role) {
+  const std::optional<Stepping> stepping = steppingOf(tree, node, on);
+  return stepping && llvm::any_of(stepping->travellers, [&](const Traveller &traveller) {
+           return traveller.role == static_cast<std::size_t>(role);
+         });
+}
+
+} // namespace
+
 NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
   const auto index = static_cast<std::size_t>(node);
   const NodeSchedule &on = schedule.nodes[index];
@@ -90,37 +104,58 @@ NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
       continue;
     }
     const Placement home = homePlacement(tree, schedule, tensor);
-    moves.operands.push_back(covers(tree, tensor, home, work) ? std::vector<Placement>{}
-                                                              : route(tree, tensor, home, work));
+    // What a stepping loop sends are chunks, not views of more.
+    const bool isThere =
+        isTraveller(tree, node, on, role) ? home == work : covers(tree, tensor, home, work);
+    moves.operands.push_back(isThere ? std::vector<Placement>{} : route(tree, tensor, home, work));
   }
   return moves;
 }
 
 namespace {
 
-double bytesOfHops(const Tree &tree, NodeId tensor, Placement from,
-                   const std::vector<Placement> &hops) {
-  double elements = 0;
-  for (const Placement &to : hops) {
-    elements += static_cast<double>(
-        transferVolume(layoutOf(tree, tensor, from), layoutOf(tree, tensor, to)));
-    from = to;
+/// Calls visit(from, to) for the layouts of every hop around a node.
+template <class Visit>
+void forEachHop(const Tree &tree, const Schedule &schedule, NodeId node, Visit &&visit) {
+  const NodeMoves moves = movesOf(tree, schedule, node);
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
+  auto walk = [&](NodeId tensor, Placement from, const std::vector<Placement> &hops) {
+    for (const Placement &to : hops) {
+      visit(layoutOf(tree, tensor, from), layoutOf(tree, tensor, to));
+      from = to;
+    }
+  };
+  for (std::size_t o = 0; o < moves.operands.size(); ++o) {
+    const NodeId tensor = tree.node(node).operands[o].node;
+    walk(tensor, homePlacement(tree, schedule, tensor), moves.operands[o]);
   }
-  return elements * static_cast<double>(sizeInBytes(tree.elementType()));
+  walk(node, workPlacement(tree, node, on, Role::C), moves.result);
+  walk(node, storedPlacement(tree, node, on, Role::C), moves.final);
+}
+
+std::optional<Stepping> steppingOf(const Tree &tree, const Schedule &schedule, NodeId node) {
+  return steppingOf(tree, node, schedule.nodes[static_cast<std::size_t>(node)]);
 }
 
 } // namespace
 
 double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node) {
-  const NodeMoves moves = movesOf(tree, schedule, node);
-  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
-  double bytes = 0;
-  for (std::size_t o = 0; o < moves.operands.size(); ++o) {
-    const NodeId tensor = tree.node(node).operands[o].node;
-    bytes += bytesOfHops(tree, tensor, homePlacement(tree, schedule, tensor), moves.operands[o]);
-  }
-  bytes += bytesOfHops(tree, node, workPlacement(tree, node, on, Role::C), moves.result);
-  return bytes + bytesOfHops(tree, node, storedPlacement(tree, node, on, Role::C), moves.final);
+  double elements = 0;
+  forEachHop(tree, schedule, node, [&](const Layout &from, const Layout &to) {
+    elements += static_cast<double>(transferVolume(from, to));
+  });
+  if (const std::optional<Stepping> stepping = steppingOf(tree, schedule, node))
+    elements += static_cast<double>(trafficOf(*stepping).elements);
+  return elements * static_cast<double>(sizeInBytes(tree.elementType()));
+}
+
+int64_t trafficMessages(const Tree &tree, const Schedule &schedule, NodeId node) {
+  int64_t messages = 0;
+  forEachHop(tree, schedule, node,
+             [&](const Layout &from, const Layout &to) { messages += transferMessages(from, to); });
+  if (const std::optional<Stepping> stepping = steppingOf(tree, schedule, node))
+    messages += trafficOf(*stepping).messages;
+  return messages;
 }
 
 } // namespace einsumc

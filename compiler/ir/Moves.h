@@ -27,7 +27,7 @@ std::vector<Placement> route(const Tree &tree, NodeId tensor, const Placement &f
 /// a strided view does instead of a move.
 bool covers(const Tree &tree, NodeId tensor, const Placement &stored, const Placement &needed);
 
-/// The moves around one node.
+/// The moves around one node: what its stepping loop moves is none of them.
 struct NodeMoves {
   /// By operand: the placements that a copy of it passes through before the compute, empty when it
   /// is used where it lies.
@@ -39,8 +39,10 @@ struct NodeMoves {
 };
 NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node);
 
-/// The bytes that a node's moves send between ranks, summed over the ranks.
+/// The bytes that a node's moves and its stepping loop send between ranks, summed over the ranks.
 double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node);
+/// The messages that they send: a chunk that is broadcast is one for each rank that gets it.
+int64_t trafficMessages(const Tree &tree, const Schedule &schedule, NodeId node);
 
 } // namespace einsumc
 

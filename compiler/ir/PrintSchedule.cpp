@@ -13,7 +13,8 @@
 namespace einsumc {
 
 llvm::StringRef name(Movement movement) {
-  static constexpr llvm::StringLiteral kNames[] = {"none", "ring", "bcast", "gather", "get"};
+  static constexpr llvm::StringLiteral kNames[] = {"none",   "ring", "bcast",
+                                                   "gather", "get",  "stream"};
   return kNames[static_cast<std::size_t>(movement)];
 }
 
@@ -53,10 +54,13 @@ std::string axisScheduleText(const Tree &tree, NodeId node, const AxisSchedule &
     return "-";
   std::string text = tree.dim(*axis.loopDim).name;
   const std::optional<Role> role = travellerOf(classOf(tree, node, *axis.loopDim));
-  if (!role)
+  if (axis.movement == Movement::Stream)
+    text += "(R";
+  else if (role)
+    text += "(" + name(*role).str() + "=" +
+            axisText(tree, dimsOf(tree, node, *role), axis.storage, false);
+  else
     return text;
-  text += "(" + name(*role).str() + "=" +
-          axisText(tree, dimsOf(tree, node, *role), axis.storage, false);
   if (axis.movement != Movement::None)
     text += " " + name(axis.movement).str();
   if (axis.pace != 1)

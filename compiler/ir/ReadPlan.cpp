@@ -262,23 +262,36 @@ private:
       return false;
     }
     const std::optional<Role> role = travellerOf(classOf(tree, node, *axis.loopDim));
-    if (!role)
+    if (!role && !lexer.peek().is("("))
       return true;
-    if (!lexer.expect("("))
-      return false;
+    return lexer.expect("(") && readStorage(node, role, axis) && readMovement(axis) &&
+           lexer.expect(")");
+  }
+
+  /// Reads `B=S(n)`: the traveller and how it is stored; or `R`, of what streams.
+  bool readStorage(NodeId node, std::optional<Role> role, AxisSchedule &axis) {
+    if (!role || lexer.peek().isWord("R")) {
+      if (!lexer.peek().isWord("R"))
+        return lexer.unexpected("expected 'R': along a dim of all three tensors they can stream");
+      lexer.take();
+      axis.storage = atRoot();
+      if (!lexer.peek().isWord(name(Movement::Stream)))
+        return lexer.unexpected("expected 'stream'");
+      return true;
+    }
     if (!lexer.peek().isWord(einsumc::name(*role)))
       return lexer.unexpected("expected '" + einsumc::name(*role) + "', which travels along '" +
-                              name.text + "'");
+                              tree.dim(*axis.loopDim).name + "'");
     lexer.take();
     if (!lexer.expect("=") || !readPlacement(dimsOf(tree, node, *role), axis.storage))
       return false;
     axis.storage.level = axis.storage.kind == AxisKind::Split ? 1 : 0;
-    return readMovement(axis) && lexer.expect(")");
+    return true;
   }
 
   bool readMovement(AxisSchedule &axis) {
-    for (const Movement movement :
-         {Movement::None, Movement::Ring, Movement::Bcast, Movement::Gather, Movement::Get})
+    for (const Movement movement : {Movement::None, Movement::Ring, Movement::Bcast,
+                                    Movement::Gather, Movement::Get, Movement::Stream})
       if (lexer.peek().isWord(name(movement))) {
         lexer.take();
         axis.movement = movement;

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/Schedule.h"
 
-#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -29,11 +29,26 @@ AxisPlacement placementOnAxis(const Tree &tree, NodeId node, const AxisSchedule 
   if (!axis.loopDim)
     return copied();
   const std::optional<Role> traveller = travellerOf(classOf(tree, node, *axis.loopDim));
+  if (axis.movement == Movement::Stream)
+    return traveller == role ? copied() : atRoot();
   if (traveller != role)
     return split(positionOf(dimsOf(tree, node, role), *axis.loopDim));
-  if (stored || axis.movement == Movement::None)
+  if (stored || axis.movement != Movement::Gather)
     return axis.storage;
   return role == Role::C ? partial() : copied();
+}
+
+StepMovement stepMovement(Movement movement) {
+  switch (movement) {
+  case Movement::Bcast:
+    return StepMovement::Bcast;
+  case Movement::Get:
+    return StepMovement::Get;
+  case Movement::Stream:
+    return StepMovement::Stream;
+  default:
+    return StepMovement::Ring;
+  }
 }
 
 Placement placementOfRole(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role,
@@ -45,6 +60,10 @@ Placement placementOfRole(const Tree &tree, NodeId node, const NodeSchedule &sch
 }
 
 } // namespace
+
+bool isStepping(Movement movement) {
+  return movement != Movement::None && movement != Movement::Gather;
+}
 
 DimClass classOf(const Tree &tree, NodeId id, DimId dim) {
   const Node &node = tree.node(id);
@@ -156,140 +175,36 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   return result;
 }
 
-namespace {
-
-std::string checkGrid(const Grid &grid, std::size_t axes, int64_t ranks) {
-  if (grid.extents.size() != axes)
-    return "the grid has " + std::to_string(grid.extents.size()) + " axes, but " +
-           std::to_string(axes) + " are described";
-  int64_t size = 1;
-  for (int64_t extent : grid.extents)
-    if (extent < 1 || __builtin_mul_overflow(size, extent, &size))
-      return "an axis of the grid has an invalid extent";
-  if (grid.firstRank < 0 || size > ranks || grid.firstRank > ranks - size)
-    return "the grid " + gridText(grid) + " needs more than the " + std::to_string(ranks) +
-           " ranks";
-  return {};
-}
-
-std::string checkTraveller(const Tree &tree, NodeId node, const AxisSchedule &axis, Role role) {
-  const bool isC = role == Role::C;
-  const AxisPlacement &storage = axis.storage;
-  const std::string who = "the traveller " + name(role).str();
-  if (storage.kind == AxisKind::Split &&
-      (storage.position < 0 ||
-       storage.position >= static_cast<int>(dimsOf(tree, node, role).size())))
-    return who + " has no such dim to be split along";
-  if (!isC && storage.kind == AxisKind::Partial)
-    return who + " cannot be stored as partial sums";
-  if (axis.movement == Movement::None) {
-    if (isC && storage.kind != AxisKind::Partial)
-      return who + " is left as partial sums when it does not move: store it as P, or move it";
-    if (!isC && storage.kind != AxisKind::Copy)
-      return who + " must be stored as B when it does not move";
-    return {};
-  }
-  if (isC ? storage.kind == AxisKind::Partial : storage.kind == AxisKind::Copy)
-    return who + " has nothing to move along this axis";
-  if (axis.movement != Movement::Gather && storage.kind != AxisKind::Split)
-    return who + " moves in steps, so it must be stored as S(t)";
-  return {};
-}
-
-} // namespace
-
-std::string checkNodeSchedule(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                              int64_t ranks) {
-  if (std::string text = checkGrid(schedule.grid, schedule.axes.size(), ranks); !text.empty())
-    return text;
-  int stepping = 0;
-  for (const AxisSchedule &axis : schedule.axes) {
-    if (axis.pace < 1)
-      return "pace must be at least 1";
-    if (!axis.loopDim) {
-      if (axis.movement != Movement::None)
-        return "an axis without a loop dim has nothing to move";
-      continue;
-    }
-    if (!contains(tree.iterationDims(node), *axis.loopDim))
-      return "the loop dim '" + tree.dim(*axis.loopDim).name + "' is not a dim of this node";
-    const std::optional<Role> role = travellerOf(classOf(tree, node, *axis.loopDim));
-    if (!role) {
-      if (axis.movement != Movement::None)
-        return "nothing travels along an axis whose loop dim is in all three tensors";
-      continue;
-    }
-    if (std::string text = checkTraveller(tree, node, axis, *role); !text.empty())
-      return text;
-    stepping += axis.movement != Movement::None && axis.movement != Movement::Gather;
-  }
-  if (stepping > 2)
-    return "a node has one stepping loop, in which at most two travellers move";
-  return {};
-}
-
-std::string checkPlacement(const Tree &tree, NodeId tensor, const Placement &placement,
-                           int64_t ranks) {
-  if (std::string text = checkGrid(placement.grid, placement.axes.size(), ranks); !text.empty())
-    return text;
-  for (const AxisPlacement &axis : placement.axes) {
-    if (axis.kind == AxisKind::Partial)
-      return "inputs and outputs cannot be partial sums";
-    if (axis.kind == AxisKind::Split &&
-        (axis.position < 0 || axis.position >= static_cast<int>(tree.node(tensor).dims.size())))
-      return "the tensor has no such dim to be split along";
-  }
-  return {};
-}
-
-namespace {
-
-/// The classes of the loop dims with a traveller's way of moving, e.g. `m:none,k:gather`.
-std::string signature(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  std::string result;
+std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  Stepping stepping{workLayout(tree, node, schedule), 0, 1, {}, false};
+  const std::vector<DimId> dims = tree.iterationDims(node);
+  auto add = [&](std::size_t axis, Role role, int position) {
+    const DimId dim = dimsOf(tree, node, role)[static_cast<std::size_t>(position)];
+    stepping.dim = static_cast<std::size_t>(positionOf(dims, dim));
+    stepping.sums = classOf(tree, node, dim) == DimClass::K;
+    stepping.pace = schedule.axes[axis].pace;
+    stepping.travellers.push_back(
+        {static_cast<std::size_t>(role), stepMovement(schedule.axes[axis].movement),
+         layoutOf(tree, tensorOf(tree, node, role), workPlacement(tree, node, schedule, role)),
+         axis, static_cast<std::size_t>(position)});
+  };
   for (std::size_t i = 0; i < schedule.axes.size(); ++i) {
     const AxisSchedule &axis = schedule.axes[i];
-    if (!axis.loopDim || schedule.grid.extents[i] == 1)
+    if (schedule.grid.extents[i] == 1 || !isStepping(axis.movement))
       continue;
-    static constexpr const char *kClass[] = {"c", "m", "n", "k"};
-    result += result.empty() ? "" : ",";
-    const DimClass dimClass = classOf(tree, node, *axis.loopDim);
-    result += kClass[static_cast<int>(dimClass)];
-    if (dimClass != DimClass::C)
-      result += (":" + name(axis.movement)).str();
+    if (axis.movement != Movement::Stream) {
+      add(i, *travellerOf(classOf(tree, node, *axis.loopDim)), axis.storage.position);
+      continue;
+    }
+    for (const Role role : rolesOf(tree, node))
+      if (contains(dimsOf(tree, node, role), *axis.loopDim))
+        add(i, role, positionOf(dimsOf(tree, node, role), *axis.loopDim));
   }
-  return result;
-}
-
-} // namespace
-
-std::string algorithmName(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  static const std::map<std::string, std::string> kNames = {
-      {"", "local"},
-      {"c", "dist_c"},
-      {"m:none", "tp1d"},
-      {"n:none", "tp1d"},
-      {"m:ring", "ring_m"},
-      {"n:ring", "ring_n"},
-      {"k:ring", "ring_k"},
-      {"k:none", "reduce_k"},
-      {"k:gather", "reduce_k"},
-      {"k:gather,n:none", "tp2d"},
-      {"k:gather,m:none", "tp2d"},
-      {"k:none,n:none", "tp2d"},
-      {"k:none,m:none", "tp2d"},
-      {"m:bcast,n:bcast", "summa"},
-      {"m:ring,n:ring", "cannon"},
-      {"m:gather,k:gather", "summa_a"},
-      {"m:bcast,k:gather", "summa_a"},
-      {"k:gather,n:gather", "summa_b"},
-      {"k:gather,n:bcast", "summa_b"},
-      {"m:gather,n:gather,k:gather", "summa_3d"},
-      {"m:bcast,n:bcast,k:gather", "summa_25d"},
-      {"m:ring,n:ring,k:gather", "cannon_25d"},
-  };
-  auto found = kNames.find(signature(tree, node, schedule));
-  return found == kNames.end() ? "custom" : found->second;
+  if (stepping.travellers.empty())
+    return std::nullopt;
+  llvm::sort(stepping.travellers,
+             [](const Traveller &a, const Traveller &b) { return a.role < b.role; });
+  return stepping;
 }
 
 } // namespace einsumc

@@ -10,6 +10,7 @@
 #include "compiler/ir/Tree.h"
 
 #include "einsumc/Layout.h"
+#include "einsumc/Stepping.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,7 +42,13 @@ enum class Movement : uint8_t {
   Bcast,  ///< the owner of each chunk broadcasts it, one step ahead of the compute
   Gather, ///< A, B: collected before the compute; C: added up after it
   Get,    ///< chunks are fetched one-sided, one step ahead; C: accumulated
+  /// Not the traveller, which is copied, but the tensors that have the loop dim lie at the root and
+  /// go, a part at a time, to the rank that computes with them; parts of C come back.
+  Stream,
 };
+
+/// Whether what moves does so while the node computes: in the node's stepping loop.
+bool isStepping(Movement movement);
 
 /// One axis of a node's grid: the dim that it cuts the work along, and what its traveller does.
 struct AxisSchedule {
@@ -49,7 +56,8 @@ struct AxisSchedule {
   std::optional<DimId> loopDim;
   /// How the traveller is stored along the axis, before the node (A, B) or after it (C). Copy and
   /// Split (of a position of the traveller, level 1: within the block that the work needs) for A
-  /// and B; C may also stay Partial or end at the Root. Meaningless without a traveller.
+  /// and B; C may also stay Partial or end at the Root. With Stream: Root, of what streams.
+  /// Meaningless without a traveller else.
   AxisPlacement storage;
   Movement movement = Movement::None;
   /// Parts that a chunk moves in; at least 1.
@@ -94,8 +102,9 @@ Placement normalised(Placement placement);
 
 /// Where a node's operand must lie before it runs, or its result lies after it.
 Placement storedPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role);
-/// What a rank has of a role's tensor while it computes: as stored, but a gathered A or B is
-/// whole along its axis, and a C that travels is Partial.
+/// What a rank has of a role's tensor when it begins to compute (A, B) or has computed (C): as
+/// stored, but a gathered A or B is whole along its axis, and a C that is added up after is
+/// Partial.
 Placement workPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role);
 /// The placement that a pin asks for, on all ranks.
 std::optional<Placement> pinnedPlacement(const Pin &pin, int64_t ranks);
@@ -107,8 +116,11 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement);
 /// dims, copied along axes without one.
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 
-/// The rule of the model that a node's schedule breaks, in words; empty if it is valid. The
-/// names of movements that no later stage can lower are not its business.
+/// The stepping loop of a node: its work and the travellers that move in it; none if nothing does.
+/// \pre checkNodeSchedule finds nothing
+std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+
+/// The rule of the model that a node's schedule breaks, in words; empty if it is valid.
 std::string checkNodeSchedule(const Tree &tree, NodeId node, const NodeSchedule &schedule,
                               int64_t ranks);
 /// The same for a placement of a tensor. \param allowPartial for results only.

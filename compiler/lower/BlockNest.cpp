@@ -27,9 +27,9 @@ class BlockNest {
 public:
   BlockNest(const WorkDims &dims, int64_t elementBytes, LocalNest &nest)
       : dims(dims), elementBytes(elementBytes), nest(nest),
-        blocks(chooseBlocks(dims, elementBytes, nest.serial)) {
+        blocks(chooseBlocks(dims, elementBytes, nest.serial, nest.maySplitSums)) {
     const double bytes = dims.elements(Role::C) * static_cast<double>(elementBytes);
-    nest.resultPastCaches = blocks.kBlocks == 1 && bytes >= kCacheBytes;
+    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
   }
 
   void run() {

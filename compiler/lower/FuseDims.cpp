@@ -21,19 +21,14 @@ struct StoredDims {
   std::vector<bool> whole;
 };
 
-StoredDims storedDims(const Tree &tree, const std::vector<DimId> &positions, const Layout &stored,
-                      const Layout &work, const std::vector<DimId> &workDims) {
+StoredDims storedDims(const Tree &tree, const std::vector<DimId> &positions,
+                      const ComputeShape::Block &block) {
   StoredDims result;
   for (std::size_t p = 0; p < positions.size(); ++p) {
     if (tree.dim(positions[p]).extent == 1)
       continue;
-    const auto index =
-        static_cast<std::size_t>(llvm::find(workDims, positions[p]) - workDims.begin());
-    bool whole = true;
-    for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size(); ++rank)
-      whole = whole && stored.holds(rank) && stored.box(rank)[p] == work.box(rank)[index];
     result.dims.push_back(positions[p]);
-    result.whole.push_back(whole);
+    result.whole.push_back(block.isWhole[p]);
   }
   return result;
 }
@@ -51,15 +46,12 @@ bool continues(const StoredDims &tensor, DimId outer, DimId inner) {
 
 } // namespace
 
-std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                               const std::vector<Layout> &stored) {
-  const std::vector<DimId> workDims = tree.iterationDims(node);
-  const Layout work = workLayout(tree, node, schedule);
-  const Box largest = work.box(work.grid.firstRank);
+std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const ComputeShape &shape) {
+  const std::vector<DimId> &workDims = shape.dims;
   std::vector<StoredDims> tensors;
   const std::vector<Role> roles = rolesOf(tree, node);
   for (std::size_t r = 0; r < roles.size(); ++r)
-    tensors.push_back(storedDims(tree, dimsOf(tree, node, roles[r]), stored[r], work, workDims));
+    tensors.push_back(storedDims(tree, dimsOf(tree, node, roles[r]), shape.blocks[r]));
 
   std::vector<FusedDim> fused;
   std::vector<bool> done(workDims.size());
@@ -73,7 +65,7 @@ std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule
       if (!fits)
         continue;
       group.dims.push_back(workDims[i]);
-      group.extent *= largest[i].size();
+      group.extent *= shape.largest[i];
       done[i] = true;
       return true;
     }
@@ -92,7 +84,7 @@ std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule
     if (done[i] || tree.dim(workDims[i]).extent == 1 || hasPredecessor(i))
       continue;
     done[i] = true;
-    FusedDim group{{workDims[i]}, classOf(tree, node, workDims[i]), largest[i].size()};
+    FusedDim group{{workDims[i]}, classOf(tree, node, workDims[i]), shape.largest[i]};
     while (extend(group)) {
     }
     fused.push_back(std::move(group));

@@ -18,17 +18,6 @@ namespace einsumc {
 
 namespace {
 
-/// The largest extents of a tensor's blocks on any rank of a grid, at least 1.
-std::vector<int64_t> largestBlock(const Layout &stored, const Grid &grid) {
-  std::vector<int64_t> extents(stored.extents.size(), 1);
-  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank) {
-    const Box block = stored.box(rank);
-    for (std::size_t p = 0; p < extents.size(); ++p)
-      extents[p] = std::max(extents[p], block[p].size());
-  }
-  return extents;
-}
-
 /// Elements between neighbours along a dim in a row-major tensor; 0 where it lacks the dim.
 int64_t strideOf(const std::vector<DimId> &positions, const std::vector<int64_t> &extents,
                  DimId dim) {
@@ -41,14 +30,13 @@ int64_t strideOf(const std::vector<DimId> &positions, const std::vector<int64_t>
 
 /// The nest's dims with their strides, as the estimate wants them. A stride of 1 is one on all
 /// ranks, as no block is larger than those that it is computed from.
-LocalWork workOf(const Tree &tree, NodeId node, const NodeSchedule &schedule, const LocalNest &nest,
-                 const std::array<Layout, 3> &stored) {
+LocalWork workOf(const Tree &tree, NodeId node, const LocalNest &nest, const ComputeShape &shape) {
   LocalWork work{{}, tree.elementType(), false};
   for (const FusedDim &dim : nest.dims)
     work.dims.push_back({dim.dimClass, dim.extent, {}});
   for (const Role role : {Role::A, Role::B, Role::C}) {
     const auto index = static_cast<std::size_t>(role);
-    const std::vector<int64_t> extents = largestBlock(stored[index], schedule.grid);
+    const std::vector<int64_t> &extents = shape.blocks[index].largest;
     for (std::size_t d = 0; d < nest.dims.size(); ++d)
       work.dims[d].strides[index] =
           strideOf(dimsOf(tree, node, role), extents, nest.dims[d].dims.back());
@@ -65,11 +53,13 @@ int64_t NestSide::size() const {
   return product;
 }
 
-LocalNest chooseNest(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                     const std::array<Layout, 3> &stored, const Machine &machine) {
+LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, bool adds,
+                     const Machine &machine) {
   LocalNest nest;
-  nest.dims = fuseDims(tree, node, schedule, {stored.begin(), stored.end()});
-  const LocalWork work = workOf(tree, node, schedule, nest, stored);
+  nest.dims = fuseDims(tree, node, shape);
+  nest.adds = adds;
+  nest.maySplitSums = llvm::all_of(shape.blocks.back().isWhole, [](bool whole) { return whole; });
+  const LocalWork work = workOf(tree, node, nest, shape);
   const WorkDims asInTree({work.dims.begin(), work.dims.end()});
   nest.serial = 2 * asInTree.iterations() < kSerialFlops;
   nest.swapped = localCost(work, machine).swapped;

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/lower/ComputeShape.h"
 
 #include <array>
 #include <cstdint>
@@ -94,6 +95,10 @@ struct LocalNest {
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;
+  /// Steps before may have left sums in the result, to which the nest adds: told when it runs.
+  bool adds = false;
+  /// The threads may each have a copy of the result: it has a block of its own.
+  bool maySplitSums = true;
   /// The result is written once and too large for the caches.
   bool resultPastCaches = false;
   /// Too little work for a team of threads.
@@ -106,13 +111,12 @@ struct LocalNest {
 
 /// Chooses the nest of a contraction from the local extents and storage orders of its tensors, and
 /// the operand that plays L from the predicted cost (localCost).
-/// \param stored the layouts in which the compute finds A and B and leaves C.
-LocalNest chooseNest(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                     const std::array<Layout, 3> &stored, const Machine &machine);
+/// \param adds whether the result may hold sums that the nest adds to
+LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, bool adds,
+                     const Machine &machine);
 
 /// The dims of a node fused as far as its tensors' storage allows; extents of 1 are left out.
-std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-                               const std::vector<Layout> &stored);
+std::vector<FusedDim> fuseDims(const Tree &tree, NodeId node, const ComputeShape &shape);
 
 } // namespace einsumc
 

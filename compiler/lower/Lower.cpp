@@ -6,7 +6,6 @@
 
 #include "compiler/lower/Lower.h"
 
-#include <array>
 #include <utility>
 
 namespace einsumc {
@@ -39,10 +38,11 @@ private:
     for (const BufferId operand : lowered.operands)
       stored.push_back(layoutOfBuffer(operand));
     stored.push_back(layoutOfBuffer(lowered.result));
+    lowered.shape = computeShape(tree, id, on, stored, lowered.stepping);
     if (tree.node(id).kind == NodeKind::Product)
-      lowered.nest = chooseNest(tree, id, on, {stored[0], stored[1], stored[2]}, machine);
+      lowered.nest = chooseNest(tree, id, lowered.shape, lowered.addsInSteps(), machine);
     else
-      lowered.dims = fuseDims(tree, id, on, stored);
+      lowered.dims = fuseDims(tree, id, lowered.shape);
     program.nodes.push_back(std::move(lowered));
   }
 
@@ -56,25 +56,9 @@ private:
   LoweredProgram program;
 };
 
-bool canLower(const Tree &tree, const Schedule &schedule, Diagnostics &diagnostics) {
-  for (NodeId id = 0; id < tree.size(); ++id)
-    for (const AxisSchedule &axis : schedule.nodes[static_cast<std::size_t>(id)].axes)
-      if (axis.movement != Movement::None && axis.movement != Movement::Gather) {
-        diagnostics.error(tree.node(id).where,
-                          "the schedule of '" + tree.node(id).name + "' moves by '" +
-                              name(axis.movement) +
-                              "', which this version cannot lower; use none or gather");
-        break;
-      }
-  return !diagnostics.hasErrors();
-}
-
 } // namespace
 
-std::optional<LoweredProgram> lower(const Tree &tree, const Machine &machine,
-                                    const Schedule &schedule, Diagnostics &diagnostics) {
-  if (!canLower(tree, schedule, diagnostics))
-    return std::nullopt;
+LoweredProgram lower(const Tree &tree, const Machine &machine, const Schedule &schedule) {
   return Lowering(tree, machine, schedule).run();
 }
 

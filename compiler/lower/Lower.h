@@ -10,7 +10,6 @@
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Machine.h"
 #include "compiler/lower/LocalNest.h"
-#include "compiler/support/Diagnostics.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,6 +21,7 @@ namespace einsumc {
 
 /// Everything that happens for one unary node or contraction.
 struct LoweredNode : NodeBuffers {
+  ComputeShape shape;
   std::vector<FusedDim> dims;    ///< of a unary node: its loops
   std::optional<LocalNest> nest; ///< of a contraction
 };
@@ -35,11 +35,9 @@ struct LoweredProgram {
   Storage storage;                ///< where the buffers lie, and for how long
 };
 
-/// Lowers a schedule to what each rank, one of the machine, does. Reports schedules with movements
-/// that this version does not lower (ring, bcast, get).
+/// Lowers a schedule to what each rank, one of the machine, does.
 /// \pre the schedule is valid for the tree
-std::optional<LoweredProgram> lower(const Tree &tree, const Machine &machine,
-                                    const Schedule &schedule, Diagnostics &diagnostics);
+LoweredProgram lower(const Tree &tree, const Machine &machine, const Schedule &schedule);
 
 /// The nodes in which a buffer is alive, in words: `from T to Y`, `during T`, `from Y to the end`.
 std::string lifeText(const Tree &tree, const LoweredProgram &program, const Lifetime &life);

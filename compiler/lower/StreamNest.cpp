@@ -37,7 +37,7 @@ public:
     addLoops(DimClass::K, Role::A, sums);
     std::stable_partition(outer.begin(), outer.end(),
                           [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
-    nest.sumsInParallel = !nest.serial && iterations(outer) < kFewTasks &&
+    nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(outer) < kFewTasks &&
                           iterations(sums) >= kFewTasks && dims.elements(Role::C) <= kPrivateResult;
     const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
     const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;

@@ -49,14 +49,14 @@ constexpr int64_t kPrivateResult = int64_t{1} << 20;
 
 class Chooser {
 public:
-  Chooser(const WorkDims &dims, int64_t elementBytes, bool isSerial)
-      : dims(dims), elementBytes(elementBytes), isSerial(isSerial) {}
+  Chooser(const WorkDims &dims, int64_t elementBytes, bool isSerial, bool maySplitSums)
+      : dims(dims), elementBytes(elementBytes), isSerial(isSerial), maySplitSums(maySplitSums) {}
 
   BlockChoice run() {
     choice.counts.assign(dims.size(), 1);
     chooseSides();
     choice.kBlocks = blocksOf(DimClass::K);
-    choice.sumsInParallel = !isSerial && tasks() < kEnoughTasks &&
+    choice.sumsInParallel = !isSerial && maySplitSums && tasks() < kEnoughTasks &&
                             choice.kBlocks >= 2 * kEnoughTasks && resultSize() <= kPrivateResult;
     if (!isSerial && !choice.sumsInParallel)
       shrinkForTeam();
@@ -238,13 +238,15 @@ private:
   const WorkDims &dims;
   int64_t elementBytes;
   bool isSerial;
+  bool maySplitSums;
   BlockChoice choice;
 };
 
 } // namespace
 
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial) {
-  return Chooser(dims, elementBytes, isSerial).run();
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial,
+                         bool maySplitSums) {
+  return Chooser(dims, elementBytes, isSerial, maySplitSums).run();
 }
 
 } // namespace einsumc

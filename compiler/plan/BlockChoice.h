@@ -31,7 +31,9 @@ struct BlockChoice {
 /// Chooses the blocks.
 /// \param dims with A as L
 /// \param isSerial one thread computes all
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial);
+/// \param maySplitSums the threads may share the sums
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial,
+                         bool maySplitSums = true);
 
 /// Below so many flops a team of threads costs more than it gains.
 constexpr double kSerialFlops = 200'000;

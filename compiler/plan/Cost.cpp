@@ -11,15 +11,6 @@
 
 namespace einsumc {
 
-namespace {
-
-double largestBlock(const Tree &tree, NodeId tensor, const Placement &placement) {
-  // The first rank of a grid has the largest block.
-  return static_cast<double>(layoutOf(tree, tensor, placement).localSize(placement.grid.firstRank));
-}
-
-} // namespace
-
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node) {
   const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
   NodeCost cost;

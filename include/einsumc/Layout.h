@@ -142,6 +142,9 @@ std::vector<Transfer> outgoingTransfers(const Layout &source, const Layout &targ
 /// ranks; local copies do not count.
 int64_t transferVolume(const Layout &source, const Layout &target);
 
+/// The messages between ranks that it takes, summed over them.
+int64_t transferMessages(const Layout &source, const Layout &target);
+
 } // namespace einsumc
 
 #endif // EINSUMC_LAYOUT_H

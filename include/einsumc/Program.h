@@ -63,6 +63,7 @@ struct NodeDescription {
   double flops = 0;      ///< over all ranks, redundant work not counted twice
   double predictedSeconds = 0;
   double predictedBytes = 0; ///< over all ranks, redistributions of operands and result included
+  int64_t predictedMessages = 0; ///< the same
 };
 
 /// One use of a tensor as emitted programs write it.
@@ -82,7 +83,8 @@ struct ProgramDescription {
                  const Layout &layout, bool isOutput);
   /// The node whose result is a tensor.
   void addNode(int tensor, const char *text, const char *algorithm, const char *grid, double flops,
-               double predictedSeconds, double predictedBytes, std::initializer_list<Use> operands);
+               double predictedSeconds, double predictedBytes, int64_t predictedMessages,
+               std::initializer_list<Use> operands);
 
   std::string name;  ///< of the source, for --help
   int64_t ranks = 1; ///< the program runs on exactly so many

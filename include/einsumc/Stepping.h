@@ -47,6 +47,7 @@ struct Stepping {
   std::size_t dim = 0; ///< of the work
   int64_t pace = 1;
   std::vector<Traveller> travellers;
+  bool sums = false; ///< the dim is summed: every step adds to the same part of the result
 };
 
 /// A message of a traveller, seen from one of its two ranks.

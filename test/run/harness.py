@@ -103,9 +103,11 @@ def check_stats(file, ranks):
     if stats["ranks"] != ranks:
         raise Failure(f"stats: ranks is {stats['ranks']}, expected {ranks}")
     for node in stats["nodes"]:
-        if node["bytes_sent"] != node["predicted_bytes"]:
-            raise Failure(f"stats: node {node['name']} ({node['algorithm']}) sent "
-                          f"{node['bytes_sent']} bytes, predicted were {node['predicted_bytes']}")
+        for what, predicted in (("bytes_sent", "predicted_bytes"),
+                                ("messages", "predicted_messages")):
+            if node[what] != node[predicted]:
+                raise Failure(f"stats: {what} of node {node['name']} ({node['algorithm']}) is "
+                              f"{node[what]}, predicted were {node[predicted]}")
     if stats["tensor_bytes"] != stats["predicted_tensor_bytes"]:
         raise Failure(f"stats: tensor_bytes is {stats['tensor_bytes']}, predicted were "
                       f"{stats['predicted_tensor_bytes']}")

@@ -311,12 +311,14 @@ TEST(Transfers, randomLayoutPairs) {
 
     const std::vector<Transfer> all = allIncoming(source, target, kRanks);
     ASSERT_EQ(all, allOutgoing(source, target, kRanks));
-    int64_t crossing = 0;
+    int64_t crossing = 0, messages = 0;
     for (const Transfer &transfer : all) {
       ASSERT_GT(volume(transfer.box), 0);
       crossing += transfer.from == transfer.to ? 0 : volume(transfer.box);
+      messages += transfer.from == transfer.to ? 0 : 1;
     }
     ASSERT_EQ(transferVolume(source, target), crossing);
+    ASSERT_EQ(transferMessages(source, target), messages);
     for (int64_t to = 0; to < kRanks; ++to)
       ASSERT_NO_FATAL_FAILURE(checkArrivals(source, target, to)) << "to rank " << to;
   }

@@ -116,16 +116,14 @@ private:
     if (options.stage == Stage::Json)
       return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
 
-    const std::optional<LoweredProgram> program =
-        timer.run("lower", [&] { return lower(tree, machine, schedule, diagnostics); });
-    if (!program)
-      return kMistake;
+    const LoweredProgram program =
+        timer.run("lower", [&] { return lower(tree, machine, schedule); });
     if (options.stage == Stage::Loops)
-      return write([&](llvm::raw_ostream &out) { print(tree, schedule, *program, out); });
+      return write([&](llvm::raw_ostream &out) { print(tree, schedule, program, out); });
 
     const CodegenOptions how = codegenOptions(options);
     const GeneratedCode code =
-        timer.run("codegen", [&] { return generateCpp(tree, machine, schedule, *program, how); });
+        timer.run("codegen", [&] { return generateCpp(tree, machine, schedule, program, how); });
     if (options.run && options.output == "-")
       return compileAndLaunch(code.source, options);
     if (options.library &&
