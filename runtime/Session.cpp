@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "CommunicationThread.h"
 #include "DefaultThreads.h"
 #include "einsumc/Program.h"
 
@@ -18,6 +19,24 @@ Session::Session(MPI_Comm parent, int threads)
     : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)),
       poisonsReleased(isPoisonWanted()) {
   omp_set_num_threads(threadCount); // Input is generated before the first run.
+}
+
+Session::~Session() = default;
+
+void Session::addTraffic(const Traffic &traffic) {
+  NodeRecord &record = records[static_cast<std::size_t>(current)];
+  record.traffic.bytes += traffic.bytes;
+  record.traffic.messages += traffic.messages;
+}
+
+void Session::addWait(double seconds) {
+  records[static_cast<std::size_t>(current)].waitSeconds += seconds;
+}
+
+CommunicationThread &Session::communicationThread() {
+  if (!communication)
+    communication = std::make_unique<CommunicationThread>();
+  return *communication;
 }
 
 void Session::startRun(std::size_t nodes) {
@@ -54,11 +73,8 @@ template <class T>
 void Session::exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target) {
   const TraceSpan traced = span(Activity::Exchange);
   const double start = MPI_Wtime();
-  const Traffic traffic = exchange.run(source, target, trace);
-  NodeRecord &record = records[static_cast<std::size_t>(current)];
-  record.waitSeconds += MPI_Wtime() - start;
-  record.traffic.bytes += traffic.bytes;
-  record.traffic.messages += traffic.messages;
+  addTraffic(exchange.run(source, target, trace));
+  addWait(MPI_Wtime() - start);
 }
 
 template <class T> void Session::release(const Tensor<T> &tensor) const {

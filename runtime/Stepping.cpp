@@ -221,10 +221,12 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
   ChunkMemory memory;
   if (stepping.work.grid.extents[of.axis] == 1)
     return memory;
+  int64_t largestStored = 0;
   std::size_t most = 0; // of the chunks that a rank does not own
   forEachRank(stepping, [&](const StepTable &table) {
     std::size_t foreign = 0;
     const Box stored = of.chunks.box(table.rank());
+    largestStored = std::max(largestStored, volume(stored));
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const Box chunk = table.chunk(traveller, s);
       foreign += table.isOwn(traveller, s) ? 0 : 1;
@@ -242,9 +244,11 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
     memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
   else
     memory.slots = std::min<std::size_t>(2, most);
-  // One-sided transfers take strided parts apart themselves; sums reach their owner in a slot.
-  if (of.movement == StepMovement::Get || (isResult && of.movement != StepMovement::Stream))
+  // Sums that are no one-sided transfers reach their owner in a slot.
+  if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
     memory.stages = false;
+  if (memory.stages)
+    memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.slotElements;
   return memory;
 }
 

@@ -118,12 +118,15 @@ struct TensorView {
   }
 };
 
+class CommunicationThread;
+
 /// What a rank shares with its program: communicator, threads, memory, and per-node statistics.
 class Session {
 public:
   /// \param threads of the OpenMP team; 0: OMP_NUM_THREADS if set, else the cores this rank may
   /// use divided by the ranks of its node that may use any of the same ones, at least 1.
   Session(MPI_Comm parent, int threads);
+  ~Session();
 
   const Communicator &comm() const { return communicator; }
   int64_t rank() const { return communicator.rank(); }
@@ -150,6 +153,12 @@ public:
   /// Runs an exchange on behalf of the current node: its time counts as waiting.
   template <class T>
   void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);
+
+  /// What the current node sends, and how long its compute threads are idle for data.
+  void addTraffic(const Traffic &traffic);
+  void addWait(double seconds);
+  /// Drives the transfers of stepping loops, one loop at a time.
+  CommunicationThread &communicationThread();
 
   /// Called by the program when a tensor has been read for the last time in a run: others may
   /// overwrite it. Filled with NaNs where poison is wanted, so that reading it again shows.
@@ -184,6 +193,7 @@ private:
   std::function<void(int)> observer;
   Trace *trace = nullptr;
   bool poisonsReleased;
+  std::unique_ptr<CommunicationThread> communication; ///< from its first use on
 };
 
 /// \throws CollectiveError unless the communicator has exactly the ranks that a program is for.

@@ -125,10 +125,13 @@ StepTraffic trafficOf(const Stepping &stepping);
 /// Memory for the chunks of a traveller beside where it is stored, the same on all ranks.
 struct ChunkMemory {
   std::size_t slots = 0;    ///< of chunks under way or computed with
-  bool stages = false;      ///< one more, for chunks that are sent from or come to where they are
-                            ///< stored and are not contiguous there
+  bool stages = false;      ///< parts of chunks are not contiguous where they are stored
   int64_t slotElements = 0; ///< the largest part of a chunk that is computed with at a time
-  int64_t elements() const { return slotElements * static_cast<int64_t>(slots + (stages ? 1 : 0)); }
+  /// Behind the slots, where chunks are not contiguous: for a part that is sent or received, or,
+  /// for one-sided transfers, for all that a rank stores, part after part.
+  int64_t stageElements = 0;
+
+  int64_t elements() const { return slotElements * static_cast<int64_t>(slots) + stageElements; }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
 

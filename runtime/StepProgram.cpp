@@ -1,0 +1,503 @@
+//===- StepProgram.cpp - the steps and transfers of one rank
+//-----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "StepProgram.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace einsumc {
+
+template <class T>
+BlockView<T>::BlockView(T *elements, Box of) : elements(elements), block(std::move(of)) {
+  strides.resize(block.size());
+  int64_t stride = 1;
+  for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size())
+    strides[p] = stride;
+}
+
+template class BlockView<float>;
+template class BlockView<double>;
+
+namespace {
+
+constexpr std::size_t kResult = 2; ///< the role of C
+
+/// The element of a row-major block at which a box begins.
+template <class T> T *firstOf(const Box &box, T *elements, const Box &block) {
+  std::ptrdiff_t offset = 0, stride = 1;
+  for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size())
+    offset += (box[p].begin - block[p].begin) * stride;
+  return elements + offset;
+}
+
+/// Whether kernels that were made for one step compute the other.
+template <class T> bool haveOneShape(const Step<T> &a, const Step<T> &b) {
+  auto sameStrides = [](const BlockView<T> &x, const BlockView<T> &y) {
+    for (std::size_t p = 0; p < x.box().size(); ++p)
+      if (x.stride(p) != y.stride(p))
+        return false;
+    return true;
+  };
+  return std::ranges::equal(a.work, b.work, {}, &Interval::size, &Interval::size) &&
+         sameStrides(a.a, b.a) && sameStrides(a.b, b.b) && sameStrides(a.c, b.c);
+}
+
+} // namespace
+
+template <class T> class StepProgram<T>::Builder {
+public:
+  Builder(StepProgram &program, const Stepping &stepping, const StepTable &table,
+          const std::array<const Tensor<T> *, 3> &tensors, const std::vector<std::byte *> &slots,
+          int tag)
+      : program(program), stepping(stepping), table(table), tensors(tensors), slots(slots),
+        tag(tag) {}
+
+  void run() {
+    makeSteps();
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+      memory = chunkMemory(stepping, t);
+      slotOf.assign(table.steps(), std::nullopt);
+      arrivalOf.assign(table.steps(), std::nullopt);
+      departureOf.assign(table.steps(), std::nullopt);
+      if (stepping.travellers[t].role == kResult)
+        addResult(t);
+      else
+        addOperand(t);
+    }
+    numberShapes();
+  }
+
+private:
+  using Kind = StepTransfer::Kind;
+
+  void makeSteps() {
+    Box whole = stepping.work.box(table.rank());
+    program.isIdle = volume(whole) == 0;
+    bool isFirst = true;
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      Step<T> step;
+      step.work = table.work(s);
+      step.a = home(0);
+      step.b = home(1);
+      step.c = home(kResult);
+      const bool isEmpty = volume(step.work) == 0;
+      step.adds = stepping.sums && !isFirst;
+      isFirst = isFirst && isEmpty;
+      program.stepList.push_back(std::move(step));
+    }
+  }
+
+  BlockView<T> home(std::size_t role) const {
+    return {tensors[role]->data(), tensors[role]->box()};
+  }
+
+  BlockView<T> &viewOf(std::size_t role, std::size_t step) {
+    Step<T> &of = program.stepList[step];
+    return role == 0 ? of.a : role == 1 ? of.b : of.c;
+  }
+
+  std::size_t add(StepTransfer transfer, std::size_t lane) {
+    const std::size_t index = program.transferList.size();
+    program.transferList.push_back(std::move(transfer));
+    program.laneList[lane].push_back(index);
+    return index;
+  }
+
+  std::size_t newLane() {
+    program.laneList.emplace_back();
+    return program.laneList.size() - 1;
+  }
+
+  StepTransfer transferOf(std::size_t traveller, Kind kind, int64_t peer, Box box) const {
+    StepTransfer transfer;
+    transfer.kind = kind;
+    transfer.peer = static_cast<int>(peer);
+    transfer.tag = tag + static_cast<int>(traveller);
+    transfer.group = program.groups[traveller].get();
+    transfer.window = program.windows[traveller].get();
+    transfer.box = std::move(box);
+    return transfer;
+  }
+
+  std::byte *slot(std::size_t traveller, std::size_t index) const {
+    return slots[traveller] + index * static_cast<std::size_t>(memory.slotElements) * sizeof(T);
+  }
+
+  /// Gives a transfer the chunk where it is stored, or, if it is strided there, the staging slot.
+  void useHome(std::size_t traveller, StepTransfer &transfer) {
+    const Tensor<T> &tensor = *tensors[stepping.travellers[traveller].role];
+    if (isContiguous(transfer.box, tensor.box())) {
+      transfer.data =
+          reinterpret_cast<std::byte *>(firstOf(transfer.box, tensor.data(), tensor.box()));
+      return;
+    }
+    transfer.data = slot(traveller, memory.slots);
+    transfer.home = reinterpret_cast<std::byte *>(tensor.data());
+    transfer.homeBlock = tensor.box();
+    if (lastStaged)
+      transfer.after.push_back(*lastStaged);
+    lastStaged = program.transferList.size(); // The index that it is about to get.
+  }
+
+  /// The next slot in turn for a step's chunk; what fills it waits for those who use it now.
+  void useSlot(std::size_t traveller, std::size_t step, StepTransfer &transfer) {
+    slotOf[step] = slotUsers.size() % memory.slots;
+    transfer.data = slot(traveller, *slotOf[step]);
+    if (slotUsers.size() >= memory.slots) {
+      const std::size_t user = slotUsers[slotUsers.size() - memory.slots];
+      transfer.afterStep = static_cast<int64_t>(user);
+      waitsForSend.emplace_back(program.transferList.size(), user);
+    }
+    slotUsers.push_back(step);
+    const std::size_t role = stepping.travellers[traveller].role;
+    viewOf(role, step) = {reinterpret_cast<T *>(transfer.data), transfer.box};
+  }
+
+  void count(const Box &box) {
+    program.sent.bytes += volume(box) * static_cast<int64_t>(sizeof(T));
+    ++program.sent.messages;
+  }
+
+  void resetSlots() {
+    slotUsers.clear();
+    waitsForSend.clear();
+    lastStaged.reset();
+  }
+
+  /// What refills a slot waits for the sends from it, which were planned after.
+  void connectSends() {
+    for (const auto &[transfer, user] : waitsForSend)
+      if (departureOf[user])
+        program.transferList[transfer].after.push_back(*departureOf[user]);
+  }
+
+  void addOperand(std::size_t t) {
+    resetSlots();
+    switch (stepping.travellers[t].movement) {
+    case StepMovement::Ring:
+    case StepMovement::Stream:
+      addReceives(t);
+      addSends(t);
+      connectSends();
+      return;
+    case StepMovement::Bcast:
+      return addBroadcasts(t);
+    case StepMovement::Get:
+      return addFetches(t);
+    }
+  }
+
+  void addReceives(std::size_t t) {
+    const std::size_t lane = newLane();
+    for (const Passage &arrival : table.arrivals(t)) {
+      StepTransfer transfer = transferOf(t, Kind::Receive, arrival.peer, arrival.box);
+      const auto step = static_cast<std::size_t>(arrival.step);
+      useSlot(t, step, transfer);
+      transfer.step = arrival.step;
+      count(arrival.box);
+      arrivalOf[step] = add(std::move(transfer), lane);
+    }
+  }
+
+  void addSends(std::size_t t) {
+    const std::size_t lane = newLane();
+    for (const Passage &departure : table.departures(t)) {
+      StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
+      if (departure.step == Passage::kHome) {
+        useHome(t, transfer);
+        add(std::move(transfer), lane);
+        continue;
+      }
+      const auto step = static_cast<std::size_t>(departure.step);
+      transfer.data = slot(t, *slotOf[step]);
+      transfer.after.push_back(*arrivalOf[step]);
+      departureOf[step] = add(std::move(transfer), lane);
+    }
+  }
+
+  void addBroadcasts(std::size_t t) {
+    const std::size_t lane = newLane();
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(t, s);
+      if (volume(chunk) == 0)
+        continue;
+      StepTransfer transfer = transferOf(t, Kind::Bcast, ownerCoordinate(t, s), chunk);
+      transfer.isRoot = table.isOwn(t, s);
+      if (transfer.isRoot) {
+        useHome(t, transfer);
+        // Not many steps ahead: the others have no slots for what would come.
+        transfer.afterStep = static_cast<int64_t>(s) - 2;
+      } else {
+        useSlot(t, s, transfer);
+        transfer.step = static_cast<int64_t>(s);
+        count(chunk);
+      }
+      add(std::move(transfer), lane);
+    }
+  }
+
+  void addFetches(std::size_t t) {
+    expose(t);
+    const std::size_t lane = newLane();
+    const std::size_t begins = add(transferOf(t, Kind::Barrier, 0, {}), lane);
+    std::vector<std::size_t> fetches;
+    for (const Passage &arrival : table.arrivals(t)) {
+      StepTransfer transfer = transferOf(t, Kind::Fetch, arrival.peer, arrival.box);
+      useSlot(t, static_cast<std::size_t>(arrival.step), transfer);
+      transfer.peerOffset = offsetInWindow(t, arrival.peer, arrival.box);
+      transfer.step = arrival.step;
+      transfer.after.push_back(begins);
+      count(arrival.box);
+      fetches.push_back(add(std::move(transfer), lane));
+    }
+    StepTransfer ends = transferOf(t, Kind::Barrier, 0, {});
+    ends.after = fetches;
+    add(std::move(ends), lane);
+  }
+
+  void addResult(std::size_t t) {
+    resetSlots();
+    switch (stepping.travellers[t].movement) {
+    case StepMovement::Ring:
+      return addRotatingSums(t);
+    case StepMovement::Bcast:
+      return addReductions(t);
+    case StepMovement::Get:
+      return addOneSidedSums(t);
+    case StepMovement::Stream:
+      return addReturns(t);
+    }
+  }
+
+  void addRotatingSums(std::size_t t) {
+    const std::size_t receives = newLane();
+    std::map<std::size_t, Box> arriving;
+    for (const Passage &arrival : table.arrivals(t))
+      arriving.emplace(static_cast<std::size_t>(arrival.step), arrival.box);
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(t, s);
+      if (volume(chunk) == 0)
+        continue;
+      const bool arrives = arriving.contains(s);
+      StepTransfer transfer = transferOf(t, Kind::Receive, nextRank(t), chunk);
+      const Tensor<T> &tensor = *tensors[kResult];
+      if (table.isOwn(t, s) && isContiguous(chunk, tensor.box())) {
+        transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
+      } else {
+        useSlot(t, s, transfer);
+        if (table.isOwn(t, s)) { // From the slot to its place, then the step adds there.
+          transfer.home = reinterpret_cast<std::byte *>(tensor.data());
+          transfer.homeBlock = tensor.box();
+          program.stepList[s].c = home(kResult);
+        }
+      }
+      program.stepList[s].adds = arrives;
+      transfer.step = static_cast<int64_t>(s);
+      if (arrives)
+        arrivalOf[s] = add(std::move(transfer), receives);
+    }
+    const std::size_t sends = newLane();
+    for (const Passage &departure : table.departures(t)) {
+      const auto step = static_cast<std::size_t>(departure.step);
+      StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
+      transfer.data = slot(t, *slotOf[step]);
+      transfer.afterStep = departure.step;
+      count(departure.box);
+      departureOf[step] = add(std::move(transfer), sends);
+    }
+    connectSends();
+  }
+
+  void addReductions(std::size_t t) {
+    const std::size_t lane = newLane();
+    const Tensor<T> &tensor = *tensors[kResult];
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(t, s);
+      program.stepList[s].adds = false;
+      if (volume(chunk) == 0)
+        continue;
+      StepTransfer transfer = transferOf(t, Kind::Reduce, ownerCoordinate(t, s), chunk);
+      transfer.isRoot = table.isOwn(t, s);
+      if (transfer.isRoot && isContiguous(chunk, tensor.box())) {
+        transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
+      } else {
+        refillAfter(t, s, transfer);
+        if (transfer.isRoot) {
+          transfer.home = reinterpret_cast<std::byte *>(tensor.data());
+          transfer.homeBlock = tensor.box();
+        }
+      }
+      if (!transfer.isRoot)
+        count(chunk);
+      transfer.afterStep = static_cast<int64_t>(s);
+      add(std::move(transfer), lane);
+    }
+  }
+
+  void addOneSidedSums(std::size_t t) {
+    expose(t);
+    const std::size_t lane = newLane();
+    const std::size_t begins = add(transferOf(t, Kind::Barrier, 0, {}), lane);
+    std::vector<std::size_t> additions;
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(t, s);
+      program.stepList[s].adds = false;
+      if (volume(chunk) == 0)
+        continue;
+      StepTransfer transfer = transferOf(t, Kind::Add, table.owner(t, s), chunk);
+      refillAfter(t, s, transfer);
+      transfer.peerOffset = offsetInWindow(t, table.owner(t, s), chunk);
+      transfer.afterStep = static_cast<int64_t>(s);
+      transfer.after.push_back(begins);
+      if (!table.isOwn(t, s))
+        count(chunk);
+      additions.push_back(add(std::move(transfer), lane));
+    }
+    StepTransfer flush = transferOf(t, Kind::Flush, 0, {});
+    flush.after = additions;
+    StepTransfer ends = transferOf(t, Kind::Barrier, 0, {});
+    ends.after.push_back(add(std::move(flush), lane));
+    add(std::move(ends), lane);
+  }
+
+  /// What streams back: each part to the root when it is computed.
+  void addReturns(std::size_t t) {
+    const std::size_t receives = newLane();
+    for (const Passage &arrival : table.arrivals(t)) {
+      StepTransfer transfer = transferOf(t, Kind::Receive, arrival.peer, arrival.box);
+      useHome(t, transfer);
+      add(std::move(transfer), receives);
+    }
+    const std::size_t sends = newLane();
+    for (const Passage &departure : table.departures(t)) {
+      const auto step = static_cast<std::size_t>(departure.step);
+      StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
+      refillAfter(t, step, transfer);
+      transfer.afterStep = departure.step;
+      count(departure.box);
+      add(std::move(transfer), sends);
+    }
+  }
+
+  /// A slot that a step computes into and that is then read by a transfer, the next one of its
+  /// lane: the step waits for the one that read the slot last.
+  void refillAfter(std::size_t t, std::size_t step, StepTransfer &transfer) {
+    if (slotUsers.size() >= memory.slots) {
+      const std::size_t last = slotUsers[slotUsers.size() - memory.slots];
+      StepTransfer &reader = program.transferList[*departureOf[last]];
+      reader.step = static_cast<int64_t>(step);
+    }
+    useSlot(t, step, transfer);
+    waitsForSend.clear();
+    departureOf[step] = program.transferList.size(); // The index that it is about to get.
+  }
+
+  /// Where a part of a chunk begins in its owner's window: behind the parts before it.
+  int64_t offsetInWindow(std::size_t t, int64_t owner, const Box &part) const {
+    const Traveller &traveller = stepping.travellers[t];
+    const Box chunk = traveller.chunks.box(owner);
+    Box before = part;
+    before[traveller.position] = {chunk[traveller.position].begin, part[traveller.position].begin};
+    return volume(before);
+  }
+
+  /// What this rank stores, in the window.
+  void expose(std::size_t t) {
+    const Tensor<T> &tensor = *tensors[stepping.travellers[t].role];
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box part = table.chunk(t, s);
+      if (!table.isOwn(t, s) || volume(part) == 0)
+        continue;
+      T *const window =
+          memory.stages ? reinterpret_cast<T *>(slot(t, memory.slots)) : tensor.data();
+      program.exposedList.push_back({part, window + offsetInWindow(t, table.rank(), part), &tensor,
+                                     stepping.travellers[t].role == kResult, memory.stages});
+    }
+  }
+
+  int64_t coordinateOf(std::size_t t, int64_t rank) const {
+    return stepping.work.grid.coordinates(rank)[stepping.travellers[t].axis];
+  }
+  int64_t ownerCoordinate(std::size_t t, std::size_t s) const {
+    return coordinateOf(t, table.owner(t, s));
+  }
+  int64_t nextRank(std::size_t t) const {
+    const Grid &grid = stepping.work.grid;
+    std::vector<int64_t> place = grid.coordinates(table.rank());
+    int64_t &coordinate = place[stepping.travellers[t].axis];
+    coordinate = (coordinate + 1) % grid.extents[stepping.travellers[t].axis];
+    return grid.rankAt(place);
+  }
+
+  void numberShapes() {
+    for (Step<T> &step : program.stepList) {
+      if (volume(step.work) == 0)
+        continue;
+      const auto same = std::ranges::find_if(
+          program.shapeList, [&](const Step<T> &shape) { return haveOneShape(shape, step); });
+      step.shape = static_cast<std::size_t>(same - program.shapeList.begin());
+      if (same == program.shapeList.end())
+        program.shapeList.push_back(step);
+    }
+  }
+
+  StepProgram &program;
+  const Stepping &stepping;
+  const StepTable &table;
+  const std::array<const Tensor<T> *, 3> &tensors;
+  const std::vector<std::byte *> &slots;
+  const int tag;
+  // Of the traveller at hand:
+  ChunkMemory memory;
+  std::vector<std::optional<std::size_t>> slotOf, arrivalOf, departureOf; ///< by step
+  std::vector<std::size_t> slotUsers; ///< steps, in the order in which they use slots
+  std::vector<std::pair<std::size_t, std::size_t>> waitsForSend; ///< transfer, step
+  std::optional<std::size_t> lastStaged;
+};
+
+template <class T>
+StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
+                            const std::array<const Tensor<T> *, 3> &tensors,
+                            const std::vector<std::byte *> &slots, int tag) {
+  const Grid &grid = stepping.work.grid;
+  const bool isOnGrid = grid.contains(comm.rank());
+  for (const Traveller &traveller : stepping.travellers) {
+    groups.emplace_back();
+    windows.emplace_back();
+    const bool isOneSided = traveller.movement == StepMovement::Get;
+    if (traveller.movement == StepMovement::Bcast || isOneSided) {
+      int color = MPI_UNDEFINED, key = 0;
+      if (isOnGrid) {
+        std::vector<int64_t> place = grid.coordinates(comm.rank());
+        key = static_cast<int>(std::exchange(place[traveller.axis], 0));
+        color = static_cast<int>(grid.rankAt(place));
+      }
+      groups.back() = std::make_unique<AxisGroup>(comm, color, key);
+    }
+    if (isOneSided) {
+      const std::size_t t = groups.size() - 1;
+      const Tensor<T> &tensor = *tensors[traveller.role];
+      const ChunkMemory memory = chunkMemory(stepping, t);
+      void *const exposed =
+          memory.stages
+              ? slots[t] + memory.slots * static_cast<std::size_t>(memory.slotElements) * sizeof(T)
+              : reinterpret_cast<std::byte *>(tensor.data());
+      windows.back() = std::make_unique<Window>(
+          comm, exposed, static_cast<std::size_t>(tensor.size()) * sizeof(T), sizeof(T));
+    }
+  }
+  if (isOnGrid)
+    Builder(*this, stepping, StepTable(stepping, comm.rank()), tensors, slots, tag).run();
+}
+
+template class StepProgram<float>;
+template class StepProgram<double>;
+
+} // namespace einsumc

@@ -1,0 +1,68 @@
+//===- StepProgram.h - the steps and transfers of one rank
+//-------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_STEPPROGRAM_H
+#define EINSUMC_RUNTIME_STEPPROGRAM_H
+
+#include "StepTransfer.h"
+
+#include "einsumc/Exchange.h"
+#include "einsumc/SteppingLoop.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace einsumc {
+
+/// What one rank does in every run of a stepping loop, worked out once: its steps, and the
+/// transfers with what each waits for. Those of a lane start in its order.
+///
+/// A transfer into a slot waits until the slot's last user is computed and, where that was sent on,
+/// its send is complete. As every wait is for something of an earlier step, on this rank or on a
+/// peer, the waits cannot form a circle.
+template <class T> class StepProgram {
+public:
+  /// \param tensors by role
+  /// \param slots by traveller: the first byte of its chunkMemory
+  StepProgram(const Communicator &comm, const Stepping &stepping,
+              const std::array<const Tensor<T> *, 3> &tensors,
+              const std::vector<std::byte *> &slots, int tag);
+
+  const std::vector<Step<T>> &steps() const { return stepList; }
+  const std::vector<Step<T>> &shapes() const { return shapeList; }
+  const std::vector<StepTransfer> &transfers() const { return transferList; }
+  const std::vector<std::vector<std::size_t>> &lanes() const { return laneList; }
+  /// What this rank counts as sent in a run.
+  Traffic traffic() const { return sent; }
+  /// A part of a tensor that other ranks fetch from this one or add to, one-sided.
+  struct Exposed {
+    Box box;
+    T *window = nullptr; ///< contiguous; in the tensor itself or packed beside it
+    const Tensor<T> *tensor = nullptr;
+    bool isResult = false;
+    bool isPacked = false;
+  };
+  const std::vector<Exposed> &exposed() const { return exposedList; }
+  /// A rank without work still owns zeros.
+  bool hasNothingToSum() const { return isIdle; }
+
+private:
+  class Builder;
+  std::vector<Step<T>> stepList, shapeList;
+  std::vector<StepTransfer> transferList;
+  std::vector<std::vector<std::size_t>> laneList;
+  std::vector<std::unique_ptr<AxisGroup>> groups; ///< by traveller
+  std::vector<std::unique_ptr<Window>> windows;   ///< by traveller
+  Traffic sent;
+  std::vector<Exposed> exposedList;
+  bool isIdle = false;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_RUNTIME_STEPPROGRAM_H

@@ -1,0 +1,210 @@
+//===- StepTransfer.cpp - one non-blocking operation of a stepping loop ----------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "StepTransfer.h"
+
+#include "einsumc/StridedCopy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <type_traits>
+
+namespace einsumc {
+
+namespace {
+
+bool isMpiOver() {
+  int flag = 0;
+  return MPI_Finalized(&flag) != MPI_SUCCESS || flag != 0;
+}
+
+/// The strides of a row-major block, and where a box begins in it, in elements.
+struct BlockStrides {
+  std::vector<int64_t> strides;
+  int64_t offset = 0;
+
+  BlockStrides(const Box &box, const Box &block) : strides(block.size()) {
+    int64_t stride = 1;
+    for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size()) {
+      strides[p] = stride;
+      offset += (box[p].begin - block[p].begin) * stride;
+    }
+  }
+};
+
+template <class T> MPI_Datatype elementType() {
+  return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+} // namespace
+
+template <class T>
+void copyBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock) {
+  const BlockStrides target(box, toBlock);
+  const BlockStrides source(box, fromBlock);
+  std::vector<CopyLoop> loops;
+  for (std::size_t p = 0; p < box.size(); ++p)
+    loops.push_back({box[p].size(), target.strides[p], source.strides[p]});
+  copyStrided<T>(to + target.offset, from + source.offset, std::span<const CopyLoop>(loops));
+}
+
+template void copyBox(const Box &, float *, const Box &, const float *, const Box &);
+template void copyBox(const Box &, double *, const Box &, const double *, const Box &);
+
+AxisGroup::AxisGroup(const Communicator &comm, int color, int key) {
+  checkMpi(MPI_Comm_split(comm.get(), color, key, &group), "MPI_Comm_split");
+  if (group != MPI_COMM_NULL)
+    checkMpi(MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+AxisGroup::~AxisGroup() {
+  if (group != MPI_COMM_NULL && !isMpiOver())
+    MPI_Comm_free(&group);
+}
+
+Window::Window(const Communicator &comm, void *memory, std::size_t bytes,
+               std::size_t elementBytes) {
+  checkMpi(MPI_Win_create(memory, static_cast<MPI_Aint>(bytes), static_cast<int>(elementBytes),
+                          MPI_INFO_NULL, comm.get(), &window),
+           "MPI_Win_create");
+  checkMpi(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  checkMpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
+}
+
+Window::~Window() {
+  if (window == MPI_WIN_NULL || isMpiOver())
+    return;
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
+template <class T> void TransferRun<T>::start(const StepTransfer &transfer) {
+  using Kind = StepTransfer::Kind;
+  started = Trace::now();
+  requests.clear();
+  const bool packs =
+      transfer.home != nullptr &&
+      (transfer.kind == Kind::Send || (transfer.kind == Kind::Bcast && transfer.isRoot));
+  if (packs)
+    copyBox<T>(transfer.box, reinterpret_cast<T *>(transfer.data), transfer.box,
+               reinterpret_cast<const T *>(transfer.home), transfer.homeBlock);
+  switch (transfer.kind) {
+  case Kind::Receive:
+  case Kind::Send:
+    return startMessage(transfer);
+  case Kind::Bcast:
+  case Kind::Reduce:
+    return startCollective(transfer);
+  case Kind::Fetch:
+  case Kind::Add:
+    return startOneSided(transfer);
+  case Kind::Barrier:
+    if (transfer.window != nullptr) // What this rank has stored there is seen by others after it.
+      checkMpi(MPI_Win_sync(transfer.window->get()), "MPI_Win_sync");
+    requests.push_back(MPI_REQUEST_NULL);
+    checkMpi(MPI_Ibarrier(transfer.group->get(), &requests.back()), "MPI_Ibarrier");
+    return;
+  case Kind::Flush:
+    checkMpi(MPI_Win_flush_all(transfer.window->get()), "MPI_Win_flush_all");
+    return;
+  }
+}
+
+template <class T> void TransferRun<T>::startMessage(const StepTransfer &transfer) {
+  const std::size_t size = transfer.bytes(sizeof(T));
+  for (std::size_t offset = 0; offset < size; offset += maxPiece) {
+    const int count = static_cast<int>(std::min(maxPiece, size - offset));
+    requests.push_back(MPI_REQUEST_NULL);
+    if (transfer.kind == StepTransfer::Kind::Send)
+      checkMpi(MPI_Isend(transfer.data + offset, count, MPI_BYTE, transfer.peer, transfer.tag,
+                         comm.get(), &requests.back()),
+               "MPI_Isend", transfer.peer);
+    else
+      checkMpi(MPI_Irecv(transfer.data + offset, count, MPI_BYTE, transfer.peer, transfer.tag,
+                         comm.get(), &requests.back()),
+               "MPI_Irecv", transfer.peer);
+  }
+}
+
+template <class T> void TransferRun<T>::startCollective(const StepTransfer &transfer) {
+  const std::size_t size = transfer.bytes(sizeof(T));
+  const std::size_t piece = std::max(maxPiece / sizeof(T), std::size_t{1}) * sizeof(T);
+  MPI_Comm group = transfer.group->get();
+  for (std::size_t offset = 0; offset < size; offset += piece) {
+    const int count = static_cast<int>(std::min(piece, size - offset) / sizeof(T));
+    std::byte *const data = transfer.data + offset;
+    requests.push_back(MPI_REQUEST_NULL);
+    if (transfer.kind == StepTransfer::Kind::Bcast)
+      checkMpi(MPI_Ibcast(data, count, elementType<T>(), transfer.peer, group, &requests.back()),
+               "MPI_Ibcast");
+    else
+      checkMpi(MPI_Ireduce(transfer.isRoot ? MPI_IN_PLACE : data, transfer.isRoot ? data : nullptr,
+                           count, elementType<T>(), MPI_SUM, transfer.peer, group,
+                           &requests.back()),
+               "MPI_Ireduce");
+  }
+}
+
+template <class T> void TransferRun<T>::startOneSided(const StepTransfer &transfer) {
+  const std::size_t size = transfer.bytes(sizeof(T));
+  const std::size_t piece = std::max(maxPiece / sizeof(T), std::size_t{1}) * sizeof(T);
+  MPI_Win window = transfer.window->get();
+  for (std::size_t offset = 0; offset < size; offset += piece) {
+    const int count = static_cast<int>(std::min(piece, size - offset) / sizeof(T));
+    const auto place =
+        static_cast<MPI_Aint>(transfer.peerOffset) + static_cast<MPI_Aint>(offset / sizeof(T));
+    std::byte *const data = transfer.data + offset;
+    requests.push_back(MPI_REQUEST_NULL);
+    if (transfer.kind == StepTransfer::Kind::Fetch)
+      checkMpi(MPI_Rget(data, count, elementType<T>(), transfer.peer, place, count,
+                        elementType<T>(), window, &requests.back()),
+               "MPI_Rget", transfer.peer);
+    else
+      checkMpi(MPI_Raccumulate(data, count, elementType<T>(), transfer.peer, place, count,
+                               elementType<T>(), MPI_SUM, window, &requests.back()),
+               "MPI_Raccumulate", transfer.peer);
+  }
+}
+
+template <class T> bool TransferRun<T>::test(const StepTransfer &transfer) {
+  using Kind = StepTransfer::Kind;
+  for (MPI_Request &request : requests) {
+    int done = 1;
+    if (request != MPI_REQUEST_NULL)
+      checkMpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test", transfer.peer);
+    if (done == 0)
+      return false;
+  }
+  const bool unpacks =
+      transfer.home != nullptr &&
+      (transfer.kind == Kind::Receive || (transfer.kind == Kind::Reduce && transfer.isRoot));
+  if (unpacks)
+    copyBox<T>(transfer.box, reinterpret_cast<T *>(transfer.home), transfer.homeBlock,
+               reinterpret_cast<const T *>(transfer.data), transfer.box);
+  return true;
+}
+
+template <class T> void TransferRun<T>::cancel(const StepTransfer &transfer) noexcept {
+  const auto start = std::chrono::steady_clock::now();
+  for (MPI_Request &request : requests) {
+    if (request == MPI_REQUEST_NULL)
+      continue;
+    if (transfer.kind == StepTransfer::Kind::Receive)
+      MPI_Cancel(&request);
+    waitPolitely([&] {
+      // Peers that gave up as well will not take what is sent to them.
+      constexpr std::chrono::seconds kPatience(5);
+      int done = 0;
+      return MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0 ||
+             std::chrono::steady_clock::now() - start > kPatience;
+    });
+  }
+}
+
+template class TransferRun<float>;
+template class TransferRun<double>;
+
+} // namespace einsumc
