@@ -62,6 +62,30 @@ std::vector<std::size_t> groupedByBox(const std::vector<Transfer> &transfers) {
 
 } // namespace
 
+/// The messages of one run for its trace, if there is one, numbered as they are started.
+class MessageSpans {
+public:
+  explicit MessageSpans(Trace *trace) : trace(trace) {}
+
+  void start(Activity activity, int64_t peer, std::size_t bytes) {
+    if (trace != nullptr)
+      started.push_back({.begin = Trace::now(),
+                         .bytes = static_cast<int64_t>(bytes),
+                         .peer = static_cast<int32_t>(peer),
+                         .activity = activity});
+  }
+  void complete(std::size_t message) const {
+    if (trace == nullptr)
+      return;
+    const TransferEvent &event = started[message];
+    trace->addTransfer(event.activity, event.begin, event.peer, event.bytes);
+  }
+
+private:
+  Trace *trace;
+  std::vector<TransferEvent> started;
+};
+
 template <class T>
 Exchange<T>::Exchange(const Communicator &comm, ScratchMemory &memory, const Layout &source,
                       const Layout &target, int tag)
@@ -106,7 +130,8 @@ template <class T> void Exchange<T>::planSends(const Box &block) {
   }
 }
 
-template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Tensor<T> &source) {
+template <class T>
+Traffic Exchange<T>::startSends(Requests &requests, MessageSpans &spans, const Tensor<T> &source) {
   Traffic traffic;
   for (std::size_t i = 0; i < outgoing.size(); ++i) {
     const Box &box = outgoing[i].box;
@@ -118,6 +143,7 @@ template <class T> Traffic Exchange<T>::startSends(Requests &requests, const Ten
       moveBox<T>(box, data, box, source.data(), source.box(), false);
     }
     const std::span<T> elements(data, static_cast<std::size_t>(volume(box)));
+    spans.start(Activity::Send, outgoing[i].to, elements.size_bytes());
     requests.send(std::as_bytes(elements), static_cast<int>(outgoing[i].to), tag);
     traffic.bytes += static_cast<int64_t>(elements.size_bytes());
     ++traffic.messages;
@@ -147,6 +173,7 @@ void Exchange<T>::place(std::size_t index, const Tensor<T> &source, const Tensor
 template <class T>
 Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace) {
   Requests requests(comm);
+  MessageSpans spans(trace);
   std::vector<std::size_t> received; // Of every message received: its incoming transfer.
   int own = -1;
   for (std::size_t i = 0; i < incoming.size(); ++i) {
@@ -154,11 +181,12 @@ Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace
       own = static_cast<int>(i);
       continue;
     }
-    requests.receive(std::as_writable_bytes(landing(i, target)), static_cast<int>(incoming[i].from),
-                     tag);
+    const std::span<T> elements = landing(i, target);
+    spans.start(Activity::Receive, incoming[i].from, elements.size_bytes());
+    requests.receive(std::as_writable_bytes(elements), static_cast<int>(incoming[i].from), tag);
     received.push_back(i);
   }
-  const Traffic traffic = startSends(requests, source);
+  const Traffic traffic = startSends(requests, spans, source);
 
   // What a transfer waits for before it is placed: its data and the one before it in its chain.
   std::vector<int> missing(receiveSteps.size());
@@ -175,9 +203,12 @@ Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace
     const TraceSpan span(trace, Activity::Wait);
     return static_cast<std::size_t>(requests.waitAny());
   };
-  for (std::size_t left = received.size() + outgoing.size(); left > 0; --left)
-    if (const std::size_t message = waitForNext(); message < received.size())
+  for (std::size_t left = received.size() + outgoing.size(); left > 0; --left) {
+    const std::size_t message = waitForNext();
+    spans.complete(message);
+    if (message < received.size())
       settle(static_cast<int>(received[message]));
+  }
   return traffic;
 }
 

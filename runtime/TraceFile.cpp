@@ -17,7 +17,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +49,12 @@ const char *nameOf(Activity activity) {
     return "exchange";
   case Activity::Wait:
     return "wait";
+  case Activity::Step:
+    return "step";
+  case Activity::Send:
+    return "send";
+  case Activity::Receive:
+    return "receive";
   }
   return "";
 }
@@ -57,6 +65,26 @@ std::string microseconds(int64_t nanoseconds) {
   return std::to_string(nanoseconds / 1000) + "." + std::string(3 - rest.size(), '0') + rest;
 }
 
+using Row = std::vector<TransferEvent>;
+
+/// The transfers of one activity in rows in which none overlap: each in the first row that is free
+/// when it begins, which takes as few rows as can be.
+std::vector<Row> rowsOf(std::span<const TransferEvent> transfers, Activity activity) {
+  Row sorted;
+  std::ranges::copy_if(transfers, std::back_inserter(sorted),
+                       [&](const TransferEvent &event) { return event.activity == activity; });
+  std::ranges::stable_sort(sorted, {}, &TransferEvent::begin);
+  std::vector<Row> rows;
+  for (const TransferEvent &event : sorted) {
+    auto row = std::ranges::find_if(
+        rows, [&](const Row &candidate) { return candidate.back().end <= event.begin; });
+    if (row == rows.end())
+      row = rows.emplace(row);
+    row->push_back(event);
+  }
+  return rows;
+}
+
 /// The text of one rank, an event a line.
 class RankText {
 public:
@@ -65,31 +93,38 @@ public:
     for (const NodeDescription &node : description.nodes) {
       const std::string &result = description.tensors[static_cast<std::size_t>(node.tensor)].name;
       nodeNames.push_back(textOf(node.text));
+      resultNames.push_back(textOf(result));
       nodeArgs.push_back(textOf({{"node", result},
                                  {"algorithm", node.algorithm},
                                  {"grid", node.grid},
                                  {"flops", node.flops}}));
-      partArgs.push_back(textOf({{"node", result}}));
     }
   }
 
   std::string run(const std::string &process) {
     addName("process_name", 0, process);
-    addLine(R"({"name":"process_sort_index","ph":"M","pid":)" + pid + R"(,"args":{"sort_index":)" +
-            pid + "}}");
+    addSortIndex("process", 0, pid);
     for (int thread = 0; thread < trace.threads(); ++thread) {
-      addName("thread_name", thread, "thread " + std::to_string(thread));
-      std::vector<TraceEvent> events(trace.events(thread).begin(), trace.events(thread).end());
-      if (thread == 0)
-        events.insert(events.end(), trace.nodes().begin(), trace.nodes().end());
-      sortOuterFirst(events);
-      for (const TraceEvent &event : events)
-        addEvent(event, thread);
+      addRow("thread " + std::to_string(thread));
+      addThread(thread);
     }
+    addTransfers(Activity::Send);
+    addTransfers(Activity::Receive);
     return std::move(text);
   }
 
 private:
+  void addThread(int thread) {
+    std::vector<TraceEvent> events(trace.events(thread).begin(), trace.events(thread).end());
+    if (thread == 0)
+      events.insert(events.end(), trace.nodes().begin(), trace.nodes().end());
+    sortOuterFirst(events);
+    for (const TraceEvent &event : events) {
+      startNode(event.node);
+      addEvent(event);
+    }
+  }
+
   /// Viewers take the first of events that begin together as the outer one. Of equal events, that
   /// is the one that was added last.
   static void sortOuterFirst(std::vector<TraceEvent> &events) {
@@ -99,37 +134,96 @@ private:
     });
   }
 
+  void addTransfers(Activity activity) {
+    const std::string name = nameOf(activity);
+    int number = 0;
+    for (const Row &row : rowsOf(trace.transfers(), activity)) {
+      addRow(name + "s" + (++number == 1 ? "" : " " + std::to_string(number)));
+      for (const TransferEvent &event : row)
+        addTransfer(event);
+    }
+  }
+
   void addLine(std::string_view line) {
     if (!text.empty())
       text += ",\n";
     text += line;
   }
 
-  void addName(const char *kind, int thread, const std::string &name) {
-    addLine(std::string(R"({"name":")") + kind + R"(","ph":"M","pid":)" + pid + R"(,"tid":)" +
-            std::to_string(thread) + R"(,"args":{"name":)" + textOf(name) + "}}");
+  void addMetadata(const std::string &name, int row, const std::string &args) {
+    addLine(R"({"name":")" + name + R"(","ph":"M","pid":)" + pid + R"(,"tid":)" +
+            std::to_string(row) + R"(,"args":)" + args + "}");
+  }
+  void addName(const char *kind, int row, const std::string &name) {
+    addMetadata(kind, row, R"({"name":)" + textOf(name) + "}");
+  }
+  void addSortIndex(const std::string &what, int row, const std::string &index) {
+    addMetadata(what + "_sort_index", row, R"({"sort_index":)" + index + "}");
   }
 
-  void addEvent(const TraceEvent &event, int thread) {
-    const bool isNode = event.activity == Activity::Node;
-    const std::string category = nameOf(event.activity);
+  /// To viewers every row is a thread: those of the team, and then those of transfers.
+  void addRow(const std::string &name) {
+    ++currentRow;
+    addName("thread_name", currentRow, name);
+    addSortIndex("thread", currentRow, std::to_string(currentRow));
+  }
+
+  /// Steps are numbered by node. When there is no room it is the later ones that are missing.
+  void startNode(int32_t node) {
+    if (node != currentNode)
+      steps = 0;
+    currentNode = node;
+  }
+
+  void addEvent(const TraceEvent &event) {
     const auto node = static_cast<std::size_t>(event.node);
-    std::string line = R"({"name":)";
-    line += isNode ? nodeNames[node] : '"' + category + '"';
-    line += R"(,"cat":")" + category + R"(","ph":"X","pid":)" + pid + R"(,"tid":)";
-    line += std::to_string(thread) + R"(,"ts":)" + microseconds(event.begin - origin);
+    if (event.activity == Activity::Node)
+      addComplete(event, nodeNames[node], nodeArgs[node]);
+    else if (event.activity == Activity::Step)
+      addComplete(event, "\"step " + std::to_string(steps++) + '"', argsOf(event.node));
+    else
+      addComplete(event, '"' + std::string(nameOf(event.activity)) + '"', argsOf(event.node));
+  }
+
+  void addTransfer(const TransferEvent &event) {
+    const char *const way = event.activity == Activity::Send ? " to " : " from ";
+    const std::string peer = std::to_string(event.peer);
+    addComplete(
+        event, '"' + std::string(nameOf(event.activity)) + way + peer + '"',
+        argsOf(event.node, R"("peer":)" + peer + R"(,"bytes":)" + std::to_string(event.bytes)));
+  }
+
+  /// The arguments of what happens within a node, or within none.
+  std::string argsOf(int32_t node, const std::string &others = "") const {
+    std::string args;
+    if (node >= 0)
+      args = R"("node":)" + resultNames[static_cast<std::size_t>(node)];
+    if (!args.empty() && !others.empty())
+      args += ',';
+    return '{' + args + others + '}';
+  }
+
+  /// \param name, args JSON
+  template <class Event>
+  void addComplete(const Event &event, const std::string &name, const std::string &args) {
+    std::string line = R"({"name":)" + name;
+    line += R"(,"cat":")" + std::string(nameOf(event.activity)) + R"(","ph":"X","pid":)" + pid;
+    line += R"(,"tid":)" + std::to_string(currentRow);
+    line += R"(,"ts":)" + microseconds(event.begin - origin);
     line += R"(,"dur":)" + microseconds(event.end - event.begin);
-    if (event.node >= 0)
-      line += R"(,"args":)" + (isNode ? nodeArgs : partArgs)[node];
+    line += R"(,"args":)" + args;
     addLine(line + "}");
   }
 
   const Trace &trace;
   const std::string pid;
   const int64_t origin;
-  std::vector<std::string> nodeNames; ///< of each node, as JSON
-  std::vector<std::string> nodeArgs;  ///< of each node, as JSON: of itself
-  std::vector<std::string> partArgs;  ///< of each node, as JSON: of what happens within
+  std::vector<std::string> nodeNames;   ///< of each node: its einsum, as JSON
+  std::vector<std::string> resultNames; ///< of each node, as JSON
+  std::vector<std::string> nodeArgs;    ///< of each node, as JSON: of itself
+  int currentRow = -1;
+  int32_t currentNode = -1; ///< of the event before
+  int steps = 0;            ///< of it so far
   std::string text;
 };
 
@@ -141,6 +235,8 @@ int64_t firstBegin(const Trace &trace) {
   for (int thread = 0; thread < trace.threads(); ++thread)
     for (const TraceEvent &event : trace.events(thread))
       first = std::min(first, event.begin);
+  for (const TransferEvent &event : trace.transfers())
+    first = std::min(first, event.begin);
   return first;
 }
 

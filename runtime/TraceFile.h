@@ -15,8 +15,9 @@
 namespace einsumc {
 
 /// The events of one rank as elements of the array `traceEvents` of Chrome's trace format, joined
-/// by commas: a process with a name for the rank, a thread for each thread, a complete event for
-/// each event of the trace, an outer one before those within.
+/// by commas: a process with a name for the rank, a thread for each thread, then threads for the
+/// sends and for the receives, as many as those that overlap need, and a complete event for each
+/// event and transfer of the trace, an outer one before those within.
 /// \param origin the time, on this rank's clock, that the file shows as 0
 std::string formatTrace(const Trace &trace, const ProgramDescription &description, int64_t rank,
                         const std::string &host, int64_t origin);

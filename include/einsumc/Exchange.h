@@ -24,6 +24,8 @@ struct Traffic {
   int64_t messages = 0;
 };
 
+class MessageSpans;
+
 /// Moves a tensor from one layout to another, any to any; partial sums are added on arrival. The
 /// messages are worked out once, at construction. A box that is contiguous in the tensor is sent
 /// from and received into its place without a copy, others by way of memory that exchanges share.
@@ -40,7 +42,7 @@ public:
 
   /// Collective. Returns what this rank sent. The tensors have the layouts of the construction and
   /// share no memory. \pre not called inside an OpenMP parallel region
-  /// \param trace where waiting for messages is recorded, if anywhere
+  /// \param trace where messages and the wait for them are recorded, if anywhere
   Traffic run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace = nullptr);
 
 private:
@@ -55,7 +57,7 @@ private:
   void planReceives(const Box &block);
   void planSends(const Box &block);
   T *staged(const Step &step) const { return reinterpret_cast<T *>(memory.data()) + step.offset; }
-  Traffic startSends(Requests &requests, const Tensor<T> &source);
+  Traffic startSends(Requests &requests, MessageSpans &spans, const Tensor<T> &source);
   std::span<T> landing(std::size_t index, const Tensor<T> &target);
   void place(std::size_t index, const Tensor<T> &source, const Tensor<T> &target);
 

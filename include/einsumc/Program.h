@@ -150,6 +150,8 @@ public:
   void endNode(int index);
   /// Says what the calling thread does, for as long as the result lives.
   TraceSpan span(Activity activity) const noexcept { return {trace, activity}; }
+  /// Where nodes and spans are recorded; nullptr: nowhere.
+  Trace *tracing() const noexcept { return trace; }
   /// Runs an exchange on behalf of the current node: its time counts as waiting.
   template <class T>
   void exchange(Exchange<T> &exchange, const Tensor<T> &source, const Tensor<T> &target);

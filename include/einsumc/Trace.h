@@ -7,6 +7,7 @@
 #ifndef EINSUMC_TRACE_H
 #define EINSUMC_TRACE_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,7 +22,10 @@ enum class Activity : uint8_t {
   Kernel,   ///< multiplies: a block, or all blocks of a thread
   Reduce,   ///< adds up the sums of the threads
   Exchange, ///< moves a tensor from one layout to another: copies, messages, and the wait for them
-  Wait,     ///< waits for messages, within an exchange
+  Wait,     ///< waits for messages
+  Step,     ///< computes a step of a node; of thread 0
+  Send,     ///< a message of this rank is under way
+  Receive,  ///< a message to this rank is expected or under way, or a chunk is fetched
 };
 
 /// A stretch of time of one thread, in nanoseconds on this rank's steady clock.
@@ -32,12 +36,24 @@ struct TraceEvent {
   Activity activity = Activity::Node;
 };
 
+/// A message, in nanoseconds on this rank's steady clock: from when it was started on this rank to
+/// when this rank saw that it was complete. Several may be under way at a time.
+struct TransferEvent {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t bytes = 0;
+  int32_t node = -1; ///< index in the order of evaluation; -1: none
+  int32_t peer = 0;  ///< the rank that it goes to or comes from
+  Activity activity = Activity::Send;
+};
+
 /// The events of one rank, in one run of its program. A thread writes to memory of its own, all of
 /// it there before the run: nothing is locked or allocated meanwhile.
 ///
 /// A thread keeps at most `eventsPerThread` events, and of those of blocks (Pack, Kernel) at most
 /// three quarters as many, in which every node has its share: of a node with more blocks the later
-/// ones are dropped, and counted. Nodes are always kept.
+/// ones are dropped, and counted. Nodes are always kept. A rank keeps as many transfers as a thread
+/// events, and every node has its share of them.
 class Trace {
 public:
   /// 1.5 MiB a thread, and about 7 MiB of JSON: viewers take no more than some hundreds of MiB.
@@ -56,6 +72,10 @@ public:
   /// Adds an event of the calling OpenMP thread that began at \p begin and ends now.
   /// \pre the calling thread is one of the team
   void add(Activity activity, int64_t begin) noexcept;
+  /// Adds a message of the current node that began at \p begin and is complete now. Called by any
+  /// thread, one at a time: one that calls it after another one synchronises with that one.
+  /// \param activity Send or Receive
+  void addTransfer(Activity activity, int64_t begin, int32_t peer, int64_t bytes) noexcept;
 
   /// The evaluations of nodes.
   const std::vector<TraceEvent> &nodes() const { return nodeEvents; }
@@ -64,24 +84,28 @@ public:
   std::span<const TraceEvent> events(int thread) const {
     return lanes[static_cast<std::size_t>(thread)].events;
   }
-  /// Events for which there was no room, of all threads.
+  /// The messages, in the order of their ends.
+  std::span<const TransferEvent> transfers() const { return transferLane.events; }
+  /// Events and transfers for which there was no room, of all threads.
   int64_t dropped() const;
 
 private:
-  /// What one thread writes, on cache lines of its own.
-  struct alignas(64) Lane {
-    std::vector<TraceEvent> events;
-    std::size_t blockLimit = 0; ///< with so many events those of blocks are dropped...
-    int32_t node = -2;          ///< ...while it works on this node; at first on none
+  /// What is written by one thread at a time, on cache lines of its own.
+  template <class Event> struct alignas(64) Lane {
+    std::vector<Event> events;
+    std::size_t limit = 0; ///< with so many events those of which nodes have shares are dropped...
+    int32_t node = -2;     ///< ...while it works on this node; at first on none
     int64_t dropped = 0;
   };
-  void shareRoom(Lane &lane) const noexcept;
+  template <class Event>
+  void shareRoom(Lane<Event> &lane, int32_t current, std::size_t room) const noexcept;
 
   std::size_t nodeCount;
   std::size_t eventsPerThread;
-  std::vector<Lane> lanes; ///< by thread
+  std::vector<Lane<TraceEvent>> lanes; ///< by thread
+  Lane<TransferEvent> transferLane;
   std::vector<TraceEvent> nodeEvents;
-  int32_t node = -1; ///< the current one
+  std::atomic<int32_t> node = -1; ///< the current one, which the thread of transfers reads
   int64_t nodeBegin = 0;
 };
 

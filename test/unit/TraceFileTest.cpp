@@ -95,6 +95,67 @@ TEST_F(TraceFile, ShowsNodesAndWhatHappensWithin) {
     EXPECT_EQ(event.at("tid"), 0);
 }
 
+TEST_F(TraceFile, TransfersThatOverlapHaveRowsOfTheirOwn) {
+  Trace trace(2, 2);
+  const int64_t begin = Trace::now();
+  trace.beginNode(1);
+  // Each ends when it is added: the receives overlap, but not the sends.
+  trace.addTransfer(Activity::Receive, begin, 0, 100);
+  trace.addTransfer(Activity::Receive, begin - 5, 2, 200);
+  for (const int64_t bytes : {300, 400})
+    trace.addTransfer(Activity::Send, Trace::now(), 2, bytes);
+  trace.addTransfer(Activity::Receive, Trace::now(), 0, 500);
+  trace.endNode();
+
+  const Json events = format(trace, begin - 5);
+  std::map<int, std::string> rows;
+  for (const Json &event : events)
+    if (event.at("name") == "thread_name")
+      rows[event.at("tid")] = event.at("args").at("name");
+  EXPECT_EQ(
+      rows,
+      (std::map<int, std::string>{
+          {0, "thread 0"}, {1, "thread 1"}, {2, "sends"}, {3, "receives"}, {4, "receives 2"}}));
+  std::map<std::string, std::vector<int>> bytes;
+  for (const Json &event : ofKind(events, "X")) {
+    if (event.at("cat") == "node")
+      continue;
+    EXPECT_EQ(event.at("args").at("node"), "Y");
+    bytes[rows[event.at("tid")]].push_back(event.at("args").at("bytes"));
+  }
+  EXPECT_EQ(bytes, (std::map<std::string, std::vector<int>>{
+                       {"sends", {300, 400}}, {"receives", {200, 500}}, {"receives 2", {100}}}));
+}
+
+TEST_F(TraceFile, TransfersNameTheirPeers) {
+  Trace trace(2, 1);
+  const int64_t begin = Trace::now();
+  trace.addTransfer(Activity::Send, begin, 2, int64_t{1} << 40);
+  const std::vector<Json> events = ofKind(format(trace, begin - 1'002'003), "X");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].at("name"), "send to 2");
+  EXPECT_EQ(events[0].at("cat"), "send");
+  EXPECT_DOUBLE_EQ(events[0].at("ts").get<double>(), 1002.003);
+  EXPECT_EQ(events[0].at("args"), (Json{{"peer", 2}, {"bytes", int64_t{1} << 40}}));
+}
+
+TEST_F(TraceFile, NumbersStepsByNode) {
+  Trace trace(2, 1);
+  for (const int node : {0, 1}) {
+    trace.beginNode(node);
+    for (int step = 0; step < 2; ++step) {
+      const TraceSpan span(&trace, Activity::Step);
+      const TraceSpan kernel(&trace, Activity::Kernel);
+    }
+    trace.endNode();
+  }
+  std::vector<std::string> names;
+  for (const Json &event : ofKind(format(trace, 0), "X"))
+    if (event.at("cat") == "step")
+      names.push_back(event.at("name"));
+  EXPECT_EQ(names, (std::vector<std::string>{"step 0", "step 1", "step 0", "step 1"}));
+}
+
 TEST_F(TraceFile, TakesAnyName) {
   description.nodes[0].text = "\"quoted\" \\ \n and \xff";
   Trace trace(2, 1);

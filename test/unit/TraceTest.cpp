@@ -10,7 +10,8 @@
 
 #include <omp.h>
 
-#include <vector>
+#include <algorithm>
+#include <thread>
 
 namespace {
 
@@ -113,6 +114,50 @@ TEST(Trace, BlocksLeaveRoomForMessages) {
   EXPECT_EQ(trace.events(0).size(), 16U);
   EXPECT_EQ(trace.events(0).back().activity, Activity::Wait);
   EXPECT_EQ(trace.dropped(), 88 + 6);
+}
+
+TEST(Trace, AnotherThreadAddsTransfersMeanwhile) {
+  Trace trace(2, 1);
+  const int64_t begin = Trace::now();
+  trace.beginNode(1);
+  std::thread communication([&] {
+    for (int32_t peer = 0; peer < 1000; ++peer)
+      trace.addTransfer(peer % 2 == 0 ? Activity::Send : Activity::Receive, begin, peer,
+                        int64_t{8} * peer);
+  });
+  addSpans(trace, Activity::Step, 1000);
+  communication.join();
+  trace.endNode();
+  EXPECT_EQ(trace.events(0).size(), 1000U);
+  ASSERT_EQ(trace.transfers().size(), 1000U);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const TransferEvent &transfer = trace.transfers()[i];
+    EXPECT_EQ(transfer.peer, static_cast<int32_t>(i));
+    EXPECT_EQ(transfer.bytes, static_cast<int64_t>(8 * i));
+    EXPECT_EQ(transfer.node, 1);
+    EXPECT_EQ(transfer.activity, i % 2 == 0 ? Activity::Send : Activity::Receive);
+    EXPECT_EQ(transfer.begin, begin);
+    EXPECT_LE(transfer.begin, transfer.end);
+  }
+}
+
+TEST(Trace, EveryNodeHasItsShareOfTheTransfers) {
+  Trace trace(3, 1, 12);
+  for (const int node : {0, 1, 2}) {
+    trace.beginNode(node);
+    for (int i = 0; i < (node == 0 ? 2 : 10); ++i)
+      trace.addTransfer(Activity::Send, Trace::now(), 0, 1);
+    trace.endNode();
+    EXPECT_EQ(std::ranges::count(trace.transfers(), node, &TransferEvent::node), node == 0 ? 2 : 5);
+  }
+  EXPECT_EQ(trace.dropped(), 5 + 5);
+}
+
+TEST(Trace, OutsideOfNodesTransfersHaveNone) {
+  Trace trace(1, 1);
+  trace.addTransfer(Activity::Receive, Trace::now(), 3, 1);
+  ASSERT_EQ(trace.transfers().size(), 1U);
+  EXPECT_EQ(trace.transfers()[0].node, -1);
 }
 
 TEST(Trace, WithoutOneSpansDoNothing) { const TraceSpan span(nullptr, Activity::Kernel); }

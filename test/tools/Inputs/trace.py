@@ -1,8 +1,8 @@
 """trace.py TRACE.json RANKS THREADS NODE...: the file shows what every rank and thread did.
 
 Every rank has a name, every thread too; every node, by the name of its result, is there once a
-rank; spans of a thread lie within each other or apart; all but nodes lie in the time of theirs.
-Prints what there is.
+rank; spans of a thread lie within each other or apart, transfers of a row apart; all but nodes lie
+in the time of theirs. What ranks send, others receive. Prints what there is.
 """
 
 import json
@@ -10,6 +10,7 @@ import sys
 from collections import Counter, defaultdict
 
 PARTS = {"pack", "kernel", "reduce", "exchange", "wait"}
+PEERS = {"send": "send to", "receive": "receive from"}
 
 
 def nanoseconds(microseconds):
@@ -22,9 +23,16 @@ class Span:
         self.node = event["args"]["node"]
         self.begin = nanoseconds(event["ts"])
         self.end = self.begin + nanoseconds(event["dur"])
+        self.peer, self.bytes = event["args"].get("peer"), event["args"].get("bytes")
         if event["ts"] < 0 or event["dur"] < 0:
             sys.exit(f"negative time: {event}")
-        if self.kind != "node" and (self.kind not in PARTS or event["name"] != self.kind):
+        if self.kind in PEERS:
+            is_good = event["name"] == f"{PEERS[self.kind]} {self.peer}"
+        elif self.kind == "step":
+            is_good = event["name"].startswith("step ")
+        else:
+            is_good = self.kind == "node" or (self.kind in PARTS and event["name"] == self.kind)
+        if not is_good:
             sys.exit(f"unexpected kind: {event}")
 
     def contains(self, other):
@@ -44,9 +52,24 @@ def check_nesting(spans):
             around.pop()
         if around and not around[-1].contains(span):
             sys.exit(f"partial overlap: {around[-1]}, {span}")
-        if span.kind == "wait" and (not around or around[-1].kind != "exchange"):
-            sys.exit(f"not in an exchange: {span}")
+        if span.kind == "wait" and (not around or around[-1].kind not in ("exchange", "node")):
+            sys.exit(f"waits while it computes: {span}")
         around.append(span)
+
+
+def check_transfers(lanes, rows):
+    """The rows of sends and receives: in each nothing overlaps, and both sides agree."""
+    messages = {"send": Counter(), "receive": Counter()}
+    for row, name in rows.items():
+        for before, span in zip([None, *lanes[row]], lanes[row]):
+            if not name.startswith(span.kind + "s"):
+                sys.exit(f"in the row {name}: {span}")
+            if before and span.begin < before.end:
+                sys.exit(f"overlap: {before}, {span}")
+            ends = (row[0], span.peer) if span.kind == "send" else (span.peer, row[0])
+            messages[span.kind][ends, span.bytes, span.node] += 1
+    if messages["send"] != messages["receive"]:
+        sys.exit(f"not all that is sent is received: {messages}")
 
 
 def main():
@@ -74,8 +97,14 @@ def main():
         if not wanted[rank].startswith(f"rank {rank} ("):
             sys.exit(f"rank {rank} is called {wanted[rank]!r}")
         wanted |= {(rank, thread): f"thread {thread}" for thread in range(threads)}
-    if names != wanted or not set(lanes) <= set(wanted):
+    transfer_rows = {
+        row: name
+        for row, name in names.items()
+        if row not in wanted and name.startswith(("sends", "receives"))
+    }
+    if names != wanted | transfer_rows or not set(lanes) <= set(names):
         sys.exit(f"the names are {names}")
+    check_transfers(lanes, transfer_rows)
     for rank in range(ranks):
         whole = {span.node: span for span in lanes[rank, 0] if span.kind == "node"}
         found = [span.node for span in lanes[rank, 0] if span.kind == "node"]
@@ -83,16 +112,17 @@ def main():
             sys.exit(f"the nodes of rank {rank} are {found}")
         for thread in range(threads):
             check_nesting(lanes[rank, thread])
-            for span in lanes[rank, thread]:
-                if span.kind == "node" and thread > 0:
-                    sys.exit(f"on thread {thread}: {span}")
+        for (_, row), spans in ((key, lanes[key]) for key in lanes if key[0] == rank):
+            for span in spans:
+                if span.kind == "node" and row > 0:
+                    sys.exit(f"on thread {row}: {span}")
                 if not whole[span.node].contains(span):
                     sys.exit(f"outside of {whole[span.node]}: {span}")
     if min(span.begin for spans in lanes.values() for span in spans) != 0:
         sys.exit("nothing happens at 0")
-    kinds = Counter((span.kind, thread) for (_, thread), spans in lanes.items() for span in spans)
-    for kind, thread in sorted(kinds):
-        print(kind, "on thread", thread)
+    kinds = {(span.kind, names[row]) for row, spans in lanes.items() for span in spans}
+    for kind, row in sorted(kinds):
+        print(kind, "on", row)
 
 
 main()
