@@ -119,6 +119,7 @@ private:
     StepTransfer transfer;
     transfer.kind = kind;
     transfer.peer = static_cast<int>(peer);
+    transfer.peerRank = transfer.peer;
     transfer.tag = tag + static_cast<int>(traveller);
     transfer.group = program.groups[traveller].get();
     transfer.window = program.windows[traveller].get();
@@ -127,7 +128,7 @@ private:
   }
 
   std::byte *slot(std::size_t traveller, std::size_t index) const {
-    return slots[traveller] + index * static_cast<std::size_t>(memory.slotElements) * sizeof(T);
+    return slots[traveller] + index * static_cast<std::size_t>(memory.stride()) * sizeof(T);
   }
 
   /// Gives a transfer the chunk where it is stored, or, if it is strided there, the staging slot.
@@ -230,6 +231,7 @@ private:
         continue;
       StepTransfer transfer = transferOf(t, Kind::Bcast, ownerCoordinate(t, s), chunk);
       transfer.isRoot = table.isOwn(t, s);
+      transfer.peerRank = static_cast<int>(table.owner(t, s));
       if (transfer.isRoot) {
         useHome(t, transfer);
         // Not many steps ahead: the others have no slots for what would come.
@@ -325,6 +327,7 @@ private:
         continue;
       StepTransfer transfer = transferOf(t, Kind::Reduce, ownerCoordinate(t, s), chunk);
       transfer.isRoot = table.isOwn(t, s);
+      transfer.peerRank = static_cast<int>(table.owner(t, s));
       if (transfer.isRoot && isContiguous(chunk, tensor.box())) {
         transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
       } else {
@@ -487,7 +490,7 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
       const ChunkMemory memory = chunkMemory(stepping, t);
       void *const exposed =
           memory.stages
-              ? slots[t] + memory.slots * static_cast<std::size_t>(memory.slotElements) * sizeof(T)
+              ? slots[t] + memory.slots * static_cast<std::size_t>(memory.stride()) * sizeof(T)
               : reinterpret_cast<std::byte *>(tensor.data());
       windows.back() = std::make_unique<Window>(
           comm, exposed, static_cast<std::size_t>(tensor.size()) * sizeof(T), sizeof(T));

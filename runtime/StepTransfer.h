@@ -67,7 +67,8 @@ struct StepTransfer {
   };
 
   Kind kind = Kind::Receive;
-  int peer = 0;
+  int peer = 0;     ///< as the operation counts: a rank, or a coordinate
+  int peerRank = 0; ///< that it deals with
   int tag = 0;
   const AxisGroup *group = nullptr;
   const Window *window = nullptr;

@@ -67,9 +67,11 @@ std::vector<StepTable::Step> StepTable::mergedChunks() const {
       }
       for (const Step &chunk : chunks) {
         const Interval common = intersect(chunk.range, range);
-        // Of equal cuts empty chunks stay, so that neighbours have the same number of them.
-        const bool isSame = extent(t) == extent(0) && chunk.owners.front() == c;
-        if (common.empty() && !isSame)
+        // Where ranks shift chunks, empty ones stay, so that neighbours have the same number of
+        // them.
+        const bool shifts = extent(t) == 1 || extent(0) == 1 ||
+                            (extent(t) == extent(0) && chunk.owners.front() == c);
+        if (common.empty() && !shifts)
           continue;
         merged.push_back({common, chunk.owners});
         merged.back().owners.push_back(c);
@@ -248,7 +250,7 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
   if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
     memory.stages = false;
   if (memory.stages)
-    memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.slotElements;
+    memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.stride();
   return memory;
 }
 

@@ -18,6 +18,7 @@
 #include <exception>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace einsumc {
 
@@ -38,7 +39,8 @@ std::vector<std::byte *> slotsOf(const SharedStorage &storage,
 template <class T> class SteppingLoop<T>::Run final : public CommunicationJob {
 public:
   Run(Session &session, const Stepping &stepping, const std::array<const Tensor<T> *, 3> &tensors,
-      const SharedStorage &storage, std::initializer_list<std::size_t> chunks, int tag)
+      const SharedStorage &storage, std::initializer_list<std::size_t> chunks, int tag,
+      std::size_t maxPiece)
       : session(session), result(*tensors[2]),
         program(session.comm(), stepping, tensors, slotsOf(storage, chunks), tag) {
     slots = slotsOf(storage, chunks);
@@ -46,7 +48,7 @@ public:
       slotBytes.push_back(static_cast<std::size_t>(chunkMemory(stepping, t).elements()) *
                           sizeof(T));
     for (std::size_t i = 0; i < program.transfers().size(); ++i)
-      runs.emplace_back(session.comm(), kMaxPiece);
+      runs.emplace_back(session.comm(), maxPiece);
   }
 
   ~Run() override {
@@ -76,7 +78,7 @@ public:
       if (transfer.step >= 0)
         ++missing[static_cast<std::size_t>(transfer.step)];
     if (session.poison())
-      for (std::size_t t = 0; t < slots.size(); ++t)
+      for (std::size_t t = 0; t < slotBytes.size(); ++t)
         std::memset(slots[t], 0xFF, slotBytes[t]);
     if (program.hasNothingToSum())
       std::ranges::fill(result.span(), T{0});
@@ -97,8 +99,10 @@ public:
         break;
       waitUntilReady();
       const Step<T> &step = program.steps()[static_cast<std::size_t>(position)];
-      if (volume(step.work) > 0)
+      if (volume(step.work) > 0) {
+        stepBegin = session.tracing() == nullptr ? 0 : Trace::now();
         return &step;
+      }
       startFromZeros(step);
     }
     waitForEnd();
@@ -109,7 +113,6 @@ public:
   }
 
 private:
-  static constexpr std::size_t kMaxPiece = std::size_t{1} << 30;
   enum class State : uint8_t { Idle, UnderWay, Complete };
 
   // The caller's side.
@@ -130,6 +133,8 @@ private:
   }
 
   void tellComputed() {
+    if (Trace *const trace = session.tracing(); trace != nullptr && stepBegin != 0)
+      trace->add(Activity::Step, std::exchange(stepBegin, 0));
     computed.store(position + 1);
     session.communicationThread().wake();
   }
@@ -231,9 +236,25 @@ private:
     if (!runs[index].test(transfer))
       return false;
     states[index] = State::Complete;
+    traceTransfer(index);
     if (transfer.step >= 0)
       --missing[static_cast<std::size_t>(transfer.step)];
     return true;
+  }
+
+  void traceTransfer(std::size_t index) const {
+    using Kind = StepTransfer::Kind;
+    const StepTransfer &transfer = program.transfers()[index];
+    Trace *const trace = session.tracing();
+    if (trace == nullptr || volume(transfer.box) == 0 || transfer.kind == Kind::Barrier ||
+        transfer.kind == Kind::Flush)
+      return;
+    const bool leaves =
+        transfer.kind == Kind::Send || transfer.kind == Kind::Add ||
+        (transfer.kind == Kind::Bcast ? transfer.isRoot
+                                      : transfer.kind == Kind::Reduce && !transfer.isRoot);
+    trace->addTransfer(leaves ? Activity::Send : Activity::Receive, runs[index].startedAt(),
+                       transfer.peerRank, static_cast<int64_t>(transfer.bytes(sizeof(T))));
   }
 
   bool publishReady() {
@@ -273,6 +294,7 @@ private:
   // Of the caller:
   int64_t position = -1; ///< the step at hand
   bool isRunning = false;
+  int64_t stepBegin = 0; ///< of a step that is traced
   // Of both:
   std::atomic<int64_t> computed = 0; ///< so many steps
   std::atomic<int64_t> ready = 0;    ///< the chunks of so many steps are there; kFailed: none come
@@ -288,9 +310,10 @@ private:
 template <class T>
 SteppingLoop<T>::SteppingLoop(Session &session, const Stepping &stepping, const Tensor<T> &a,
                               const Tensor<T> &b, const Tensor<T> &c, const SharedStorage &storage,
-                              std::initializer_list<std::size_t> chunks, int tag)
+                              std::initializer_list<std::size_t> chunks, int tag,
+                              std::size_t maxPiece)
     : run(std::make_unique<Run>(session, stepping, std::array<const Tensor<T> *, 3>{&a, &b, &c},
-                                storage, chunks, tag)) {}
+                                storage, chunks, tag, maxPiece)) {}
 
 template <class T> SteppingLoop<T>::~SteppingLoop() = default;
 

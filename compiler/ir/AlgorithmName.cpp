@@ -24,10 +24,29 @@ std::string signature(const Tree &tree, NodeId node, const NodeSchedule &schedul
     result += result.empty() ? "" : ",";
     const DimClass dimClass = classOf(tree, node, *axis.loopDim);
     result += kClass[static_cast<int>(dimClass)];
-    if (dimClass != DimClass::C)
+    if (dimClass != DimClass::C || axis.movement == Movement::Stream)
       result += ":" + name(axis.movement).str();
   }
   return result;
+}
+
+} // namespace
+
+namespace {
+
+/// Whether A and B are each cut once more along the dim along which they are cut already, so that
+/// no rank stores more than the others: the load-balanced 3-D layout.
+bool isCutTwice(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  for (const AxisSchedule &axis : schedule.axes) {
+    const std::optional<Role> role =
+        axis.loopDim ? travellerOf(classOf(tree, node, *axis.loopDim)) : std::nullopt;
+    if (!role || *role == Role::C)
+      continue;
+    const DimId dim = dimsOf(tree, node, *role)[static_cast<std::size_t>(axis.storage.position)];
+    if (classOf(tree, node, dim) != (*role == Role::A ? DimClass::M : DimClass::N))
+      return false;
+  }
+  return true;
 }
 
 } // namespace
@@ -56,9 +75,24 @@ std::string algorithmName(const Tree &tree, NodeId node, const NodeSchedule &sch
       {"m:gather,n:gather,k:gather", "summa_3d"},
       {"m:bcast,n:bcast,k:gather", "summa_25d"},
       {"m:ring,n:ring,k:gather", "cannon_25d"},
+      {"m:bcast,n:bcast,m:none", "tesseract"},
+      {"m:bcast,n:bcast,n:none", "tesseract"},
+      {"m:none,m:ring", "rotating"},
+      {"n:none,n:ring", "rotating"},
+      {"m:get", "one_sided"},
+      {"n:get", "one_sided"},
+      {"k:get", "one_sided"},
+      {"m:get,n:get", "one_sided"},
+      {"m:get,n:get,k:gather", "one_sided"},
+      {"c:stream", "master_worker"},
+      {"m:stream", "master_worker"},
+      {"n:stream", "master_worker"},
   };
   auto found = kNames.find(signature(tree, node, schedule));
-  return found == kNames.end() ? "custom" : found->second;
+  if (found == kNames.end())
+    return "custom";
+  const bool isCube = found->second == "summa_3d" && isCutTwice(tree, node, schedule);
+  return isCube ? "cube_3d" : found->second;
 }
 
 } // namespace einsumc

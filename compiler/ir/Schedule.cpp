@@ -171,7 +171,10 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
     result.extents.push_back(tree.dim(dim).extent);
   result.grid = schedule.grid;
   for (const AxisSchedule &axis : schedule.axes)
-    result.axes.push_back(axis.loopDim ? split(positionOf(dims, *axis.loopDim)) : copied());
+    // What streams lies at the root as the other axes cut it, so its axis cuts last.
+    result.axes.push_back(axis.loopDim ? split(positionOf(dims, *axis.loopDim),
+                                               axis.movement == Movement::Stream ? 1 : 0)
+                                       : copied());
   return result;
 }
 

@@ -11,17 +11,33 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace einsumc {
 
 namespace {
 
-/// A row of the table of algorithms: the class of each axis's loop dim, and how its traveller
-/// moves. M stands for m or n, whichever is longer, when `eitherSide`.
+/// One axis of a row of the table of algorithms: the class of its loop dim and how its traveller
+/// moves.
+struct RowAxis {
+  DimClass loop;
+  Movement movement = Movement::None;
+  /// The class of the dim that the traveller's chunks are cut along; none: any.
+  std::optional<DimClass> chunks = std::nullopt;
+};
+
+/// How the ranks are shared out among a row's axes.
+enum class Shape : uint8_t {
+  Factors, ///< as equal as possible
+  Square,  ///< all but the last equal
+  Cube,    ///< all equal
+};
+
+/// A row of the table of algorithms. M stands for m or n, whichever is longer, when `eitherSide`.
 struct Row {
   llvm::StringLiteral name;
-  std::vector<DimClass> loops;
-  std::vector<Movement> movements;
+  std::vector<RowAxis> axes;
+  Shape shape = Shape::Factors;
   bool eitherSide = false;
 };
 
@@ -29,13 +45,25 @@ const std::vector<Row> &table() {
   using enum DimClass;
   using enum Movement;
   static const std::vector<Row> rows = {
-      {"dist_c", {C}, {None}},
-      {"tp1d", {M}, {None}, true},
-      {"reduce_k", {K}, {Gather}},
-      {"tp2d", {K, N}, {Gather, None}},
-      {"summa_a", {M, K}, {Gather, Gather}},
-      {"summa_b", {K, N}, {Gather, Gather}},
-      {"summa_3d", {M, N, K}, {Gather, Gather, Gather}},
+      {"dist_c", {{C}}},
+      {"ring_m", {{M, Ring}}},
+      {"ring_n", {{N, Ring}}},
+      {"ring_k", {{K, Ring}}},
+      {"tp1d", {{M}}, Shape::Factors, true},
+      {"reduce_k", {{K, Gather}}},
+      {"tp2d", {{K, Gather}, {N}}},
+      {"cannon", {{M, Ring, K}, {N, Ring, K}}, Shape::Cube},
+      {"summa", {{M, Bcast, K}, {N, Bcast, K}}},
+      {"summa_a", {{M, Gather}, {K, Gather}}},
+      {"summa_b", {{K, Gather}, {N, Gather}}},
+      {"summa_3d", {{M, Gather, K}, {N, Gather, K}, {K, Gather}}},
+      {"summa_25d", {{M, Bcast, K}, {N, Bcast, K}, {K, Gather}}},
+      {"cannon_25d", {{M, Ring, K}, {N, Ring, K}, {K, Gather}}, Shape::Square},
+      {"tesseract", {{M, Bcast, K}, {N, Bcast, K}, {M}}, Shape::Square},
+      {"cube_3d", {{M, Gather, N}, {N, Gather, M}, {K, Gather}}, Shape::Cube},
+      {"rotating", {{M}, {M, Ring}}, Shape::Factors, true},
+      {"one_sided", {{M, Get, K}, {N, Get, K}}},
+      {"master_worker", {{C, Stream}}},
   };
   return rows;
 }
@@ -53,13 +81,14 @@ std::optional<DimId> longestDim(const Tree &tree, NodeId node,
 
 /// The position of the traveller that its chunks are cut along: its longest, preferably not one
 /// that the axis's own loops cut.
-std::optional<int> chunkPosition(const Tree &tree, const std::vector<DimId> &dims,
-                                 const std::vector<DimId> &loops) {
+std::optional<int> chunkPosition(const Tree &tree, NodeId node, const std::vector<DimId> &dims,
+                                 const std::vector<DimId> &loops, std::optional<DimClass> wanted) {
   std::optional<int> best;
   auto rank = [&](int position) {
     const DimId dim = dims[static_cast<std::size_t>(position)];
     const bool isFree = std::find(loops.begin(), loops.end(), dim) == loops.end();
-    return std::make_pair(isFree && tree.dim(dim).extent > 1, tree.dim(dim).extent);
+    const bool isWanted = !wanted || classOf(tree, node, dim) == *wanted;
+    return std::make_tuple(isWanted, isFree && tree.dim(dim).extent > 1, tree.dim(dim).extent);
   };
   for (int position = 0; position < static_cast<int>(dims.size()); ++position)
     if (!best || rank(position) > rank(*best))
@@ -70,8 +99,13 @@ std::optional<int> chunkPosition(const Tree &tree, const std::vector<DimId> &dim
 }
 
 AxisSchedule axisOf(const Tree &tree, NodeId node, DimId loop, Movement movement,
-                    const std::vector<DimId> &loops) {
+                    const std::vector<DimId> &loops,
+                    std::optional<DimClass> chunks = std::nullopt) {
   AxisSchedule axis{loop, copied(), Movement::None, 1};
+  if (movement == Movement::Stream) {
+    constexpr int64_t kParts = 4; // Of what a rank computes: a part comes while one is computed.
+    return {loop, atRoot(), movement, kParts};
+  }
   const std::optional<Role> role = travellerOf(classOf(tree, node, loop));
   if (!role)
     return axis;
@@ -79,10 +113,13 @@ AxisSchedule axisOf(const Tree &tree, NodeId node, DimId loop, Movement movement
     axis.storage = *role == Role::C ? partial() : copied();
     return axis;
   }
-  const std::optional<int> position = chunkPosition(tree, dimsOf(tree, node, *role), loops);
+  const std::optional<int> position =
+      chunkPosition(tree, node, dimsOf(tree, node, *role), loops, chunks);
   axis.storage = position ? split(*position, 1) : copied();
   // An input without a dim to be cut along is copied; a result is still added up.
-  axis.movement = position || *role == Role::C ? movement : Movement::None;
+  axis.movement = position ? movement : *role == Role::C ? Movement::Gather : Movement::None;
+  if (*role == Role::C && axis.movement == Movement::Ring)
+    axis.pace = 2;
   return axis;
 }
 
@@ -99,6 +136,40 @@ std::vector<int64_t> squareGrid(int64_t ranks, std::size_t axes) {
   }
   extents.push_back(ranks);
   return extents;
+}
+
+/// The extents of a row's axes; none if the ranks are no such number.
+std::optional<std::vector<int64_t>> gridOf(const Row &row, int64_t ranks) {
+  const std::size_t axes = row.axes.size();
+  if (row.shape == Shape::Factors)
+    return squareGrid(ranks, axes);
+  // The largest square that leaves whole layers.
+  std::optional<std::vector<int64_t>> best;
+  for (int64_t side = 1; side * side <= ranks; ++side) {
+    std::vector<int64_t> grid(axes, side);
+    int64_t size = side * side;
+    if (axes == 3 && row.shape == Shape::Square)
+      grid.back() = ranks / size;
+    if (axes == 3)
+      size *= grid.back();
+    if (size == ranks)
+      best = grid;
+  }
+  return best;
+}
+
+std::string lackText(const Tree &tree, NodeId node, llvm::StringRef name, const RowAxis &axis,
+                     bool eitherSide) {
+  static constexpr std::array<const char *, 4> kWhat = {
+      "a c dim (one in both operands and the result)",
+      "an m dim (one in the first operand and the result alone)",
+      "an n dim (one in the second operand and the result alone)", "a k dim (a summed one)"};
+  const bool streams = axis.movement == Movement::Stream;
+  return "'" + name.str() + "' needs " +
+         (streams      ? "a dim of the result"
+          : eitherSide ? "an m or n dim (one in one operand and the result alone)"
+                       : kWhat[static_cast<std::size_t>(axis.loop)]) +
+         ", which " + equationText(tree, node) + " has not";
 }
 
 } // namespace
@@ -121,26 +192,29 @@ std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId 
   if (row == table().end())
     return "unknown algorithm '" + name.str() + "'; known are " + join(algorithmNames(), ", ");
   std::vector<DimId> loops;
-  for (DimClass wanted : row->loops) {
-    std::vector<DimClass> classes{wanted};
+  for (const RowAxis &axis : row->axes) {
+    std::vector<DimClass> classes{axis.loop};
     if (row->eitherSide)
       classes = {DimClass::M, DimClass::N};
+    if (axis.movement == Movement::Stream) // Rather along a dim that needs no operand everywhere.
+      classes = longestDim(tree, node, {DimClass::C}) ? std::vector{DimClass::C}
+                                                      : std::vector{DimClass::M, DimClass::N};
     const std::optional<DimId> dim = longestDim(tree, node, classes);
-    if (!dim) {
-      static constexpr std::array<const char *, 4> kWhat = {
-          "a c dim (one in both operands and the result)",
-          "an m dim (one in the first operand and the result alone)",
-          "an n dim (one in the second operand and the result alone)", "a k dim (a summed one)"};
-      return "'" + name.str() + "' needs " +
-             (row->eitherSide ? "an m or n dim (one in one operand and the result alone)"
-                              : kWhat[static_cast<std::size_t>(wanted)]) +
-             ", which " + equationText(tree, node) + " has not";
-    }
+    if (!dim)
+      return lackText(tree, node, name, axis, row->eitherSide);
     loops.push_back(*dim);
   }
-  NodeSchedule schedule{{squareGrid(ranks, loops.size()), 0}, {}};
+  const std::optional<std::vector<int64_t>> grid = gridOf(*row, ranks);
+  if (!grid)
+    return "'" + name.str() + "' needs a grid with " +
+           (row->shape == Shape::Cube ? "axes of the same extent" : "a square in it") + ", which " +
+           std::to_string(ranks) + " ranks are not";
+  NodeSchedule schedule{{*grid, 0}, {}};
   for (std::size_t i = 0; i < loops.size(); ++i)
-    schedule.axes.push_back(axisOf(tree, node, loops[i], row->movements[i], loops));
+    schedule.axes.push_back(
+        axisOf(tree, node, loops[i], row->axes[i].movement, loops, row->axes[i].chunks));
+  if (const std::string problem = checkNodeSchedule(tree, node, schedule, ranks); !problem.empty())
+    return "'" + name.str() + "' does not fit " + equationText(tree, node) + ": " + problem;
   return schedule;
 }
 

@@ -131,7 +131,9 @@ struct ChunkMemory {
   /// for one-sided transfers, for all that a rank stores, part after part.
   int64_t stageElements = 0;
 
-  int64_t elements() const { return slotElements * static_cast<int64_t>(slots) + stageElements; }
+  /// From a slot to the next: whole cache lines, of elements of any type.
+  int64_t stride() const { return (slotElements + 15) / 16 * 16; }
+  int64_t elements() const { return stride() * static_cast<int64_t>(slots) + stageElements; }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
 

@@ -66,9 +66,11 @@ public:
   /// session outlive the loop
   /// \param chunks by traveller: offset in the storage of its `chunkMemory`
   /// \param tag first of as many as there are travellers, used by no other
+  /// \param maxPiece the largest MPI message in bytes; a parameter so that tests can make it small
   SteppingLoop(Session &session, const Stepping &stepping, const Tensor<T> &a, const Tensor<T> &b,
                const Tensor<T> &c, const SharedStorage &storage,
-               std::initializer_list<std::size_t> chunks, int tag);
+               std::initializer_list<std::size_t> chunks, int tag,
+               std::size_t maxPiece = std::size_t{1} << 30);
   ~SteppingLoop();
   SteppingLoop(const SteppingLoop &) = delete;
   SteppingLoop &operator=(const SteppingLoop &) = delete;
