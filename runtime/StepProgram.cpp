@@ -62,6 +62,8 @@ public:
   void run() {
     makeSteps();
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+      if (stepping.work.grid.extents[stepping.travellers[t].axis] == 1)
+        continue; // Everything is here.
       memory = chunkMemory(stepping, t);
       slotOf.assign(table.steps(), std::nullopt);
       arrivalOf.assign(table.steps(), std::nullopt);
