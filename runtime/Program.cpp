@@ -9,6 +9,7 @@
 #include "Arguments.h"
 #include "Describe.h"
 #include "Format.h"
+#include "LongWaits.h"
 #include "Npy.h"
 #include "OnRoot.h"
 #include "PartFile.h"
@@ -27,6 +28,8 @@ namespace einsumc {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kWrongUsage = 2;
+/// A wait of so many seconds is worth a note.
+constexpr double kNoteSeconds = 300;
 
 /// The words of the command line as rank 0 got them: a launcher may give ranks different ones.
 /// Collective.
@@ -72,6 +75,7 @@ public:
 private:
   int runSteps(std::vector<std::string> words) {
     arguments = parseArguments(description, std::move(words));
+    longWaits.emplace(longWaitsPolicy());
     if (!arguments.message.empty()) {
       print(arguments.message);
       return kSuccess;
@@ -102,6 +106,25 @@ private:
       writeOutputs();
     reportTrace(); // Last, as it may be large: a full disk shall not cost the results.
     return isRight ? kSuccess : kFailure;
+  }
+
+  LongWaits longWaitsPolicy() const {
+    LongWaits policy;
+    if (world.rank() == 0) { // One rank's word is enough where all wait for the same one.
+      policy.noteSeconds = kNoteSeconds;
+      policy.note = [](const std::string &what) {
+        std::cerr << "einsumc: note: rank 0: " + what + " (--wait-limit ends such waits)\n"
+                  << std::flush;
+      };
+    }
+    if (arguments.waitLimit > 0) {
+      // The ranks that wait are not to end the job all at once, each with a message of its own.
+      policy.limitSeconds = arguments.waitLimit + std::min(0.5 * world.rank(), 10.0);
+      policy.end = [this](const std::string &what) {
+        abort(what + " (--wait-limit " + std::to_string(arguments.waitLimit) + ")");
+      };
+    }
+    return policy;
   }
 
   void requireWritableFiles() const {
@@ -209,6 +232,7 @@ private:
   const std::function<std::unique_ptr<Program>(Session &)> &make;
   const Communicator world;
   Arguments arguments;
+  std::optional<LongWaitsInForce> longWaits;
   std::optional<Trace> trace;
   std::optional<Session> session;
   std::unique_ptr<Program> program; ///< dies before the session it uses
