@@ -18,7 +18,10 @@
 #include "TraceFile.h"
 #include "Verify.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -30,6 +33,8 @@ namespace {
 constexpr int kSuccess = 0, kFailure = 1, kWrongUsage = 2;
 /// A wait of so many seconds is worth a note.
 constexpr double kNoteSeconds = 300;
+/// The launcher has so long to end all ranks before a rank that has failed ends itself.
+constexpr unsigned kAbortSeconds = 10;
 
 /// The words of the command line as rank 0 got them: a launcher may give ranks different ones.
 /// Collective.
@@ -224,6 +229,9 @@ private:
 
   int abort(const std::string &what) const {
     std::cerr << "einsumc: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+    // MPI_Abort may ask a launcher that cannot be reached any more.
+    std::signal(SIGALRM, [](int) { std::_Exit(kFailure); });
+    alarm(kAbortSeconds);
     MPI_Abort(MPI_COMM_WORLD, kFailure);
     std::_Exit(kFailure); // Where MPI_Abort returns, nothing here may wait for other ranks.
   }
