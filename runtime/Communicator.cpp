@@ -33,6 +33,7 @@ void checkMpi(int code, const char *call, int peer) {
   message += " failed: ";
   message += length > 0 ? std::string(text.data(), static_cast<std::size_t>(length))
                         : "error code " + std::to_string(code);
+  std::ranges::replace(message, '\n', ' '); // MPICH's stacks of errors have several lines.
   throw Error(message);
 }
 
