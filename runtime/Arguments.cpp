@@ -98,7 +98,7 @@ std::string footer(const ProgramDescription &description) {
 Arguments parseArguments(const ProgramDescription &description, std::vector<std::string> words) {
   Arguments arguments;
   std::vector<std::string> inputs, outputs;
-  std::string seed, repeat, threads;
+  std::string seed, repeat, threads, waitLimit;
 
   CLI::App app("Evaluates " + description.name + ".", description.name);
   app.set_version_flag("--version", description.name + ", compiled by einsumc " EINSUMC_VERSION);
@@ -117,7 +117,11 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
                  "Write what every thread does in the last run, for Perfetto or chrome://tracing")
       ->type_name("FILE.json");
   app.add_option("--threads", threads, "OpenMP threads of each rank")->type_name("T");
-  app.add_flag("--describe", arguments.describe, "Print tensors, nodes and plan; do not run");
+  app.add_option("--wait-limit", waitLimit,
+                 "End the job when a rank has waited so long without a message (default: never)")
+      ->type_name("SECONDS");
+  app.add_flag("--describe", arguments.describe,
+               "Print hosts and binding, tensors, nodes and plan; do not run");
 
   std::reverse(words.begin(), words.end()); // CLI11 takes them from the back
   try {
@@ -137,6 +141,8 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
     arguments.repeat = parseNumber<int>("--repeat", repeat, 1);
   if (app.count("--threads") > 0)
     arguments.threads = parseNumber<int>("--threads", threads, 1);
+  if (app.count("--wait-limit") > 0)
+    arguments.waitLimit = parseNumber<int>("--wait-limit", waitLimit, 1);
   if (app.count("--stats") > 0 && arguments.statistics.empty())
     throw UsageError("--stats: expected FILE.json");
   if (app.count("--trace") > 0 && arguments.trace.empty())

@@ -28,7 +28,8 @@ struct Arguments {
   std::map<int, std::string> outputs; ///< files by tensor
   uint64_t seed = 0;
   int repeat = 1;
-  int threads = 0; ///< 0: the default of Session
+  int threads = 0;   ///< 0: the default of Session
+  int waitLimit = 0; ///< seconds; 0: none
   bool verify = false;
   bool describe = false;
   std::string statistics; ///< a file, or empty

@@ -6,6 +6,8 @@
 
 #include "einsumc/Communicator.h"
 
+#include "LongWaits.h"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -31,6 +33,7 @@ void checkMpi(int code, const char *call, int peer) {
   message += " failed: ";
   message += length > 0 ? std::string(text.data(), static_cast<std::size_t>(length))
                         : "error code " + std::to_string(code);
+  std::ranges::replace(message, '\n', ' '); // MPICH's stacks of errors have several lines.
   throw Error(message);
 }
 
@@ -56,11 +59,13 @@ template <class Piece> void inPieces(std::size_t size, Piece &&piece) {
 }
 
 void waitFor(MPI_Request request, const char *call) {
-  waitPolitely([&] {
-    int done = 0;
-    checkMpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
-    return done != 0;
-  });
+  waitPolitely(
+      [&] {
+        int done = 0;
+        checkMpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+        return done != 0;
+      },
+      [&] { return std::string(call) + " has waited for the other ranks"; });
 }
 
 template <class T>
@@ -145,7 +150,8 @@ int Communicator::ranksOnNode() const {
   return ranks;
 }
 
-void waitPolitely(const std::function<bool()> &ready) {
+void waitPolitely(const std::function<bool()> &ready,
+                  const std::function<std::string()> &describe) {
   constexpr int kYields = 100;
   constexpr std::chrono::microseconds kFirstSleep(5);
   constexpr std::chrono::microseconds kLongestSleep(200);
@@ -155,8 +161,11 @@ void waitPolitely(const std::function<bool()> &ready) {
       return;
     sched_yield();
   }
-  for (auto sleep = kFirstSleep; !ready(); sleep = std::min(2 * sleep, kLongestSleep))
+  WaitClock clock;
+  for (auto sleep = kFirstSleep; !ready(); sleep = std::min(2 * sleep, kLongestSleep)) {
     std::this_thread::sleep_for(sleep);
+    clock.look(describe);
+  }
 }
 
 void collectively(const Communicator &comm, const std::function<void()> &action) {

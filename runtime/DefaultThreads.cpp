@@ -6,6 +6,8 @@
 
 #include "DefaultThreads.h"
 
+#include "CoreSet.h"
+
 #include <omp.h>
 #include <sched.h>
 
@@ -16,15 +18,6 @@
 
 namespace einsumc {
 namespace {
-
-/// The cores this rank may use, all unset when the system does not say (more cores than fit).
-cpu_set_t coresOfRank() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
-    CPU_ZERO(&cores);
-  return cores;
-}
 
 /// The core sets of all ranks of this node.
 std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
@@ -52,11 +45,8 @@ int defaultThreads(const Communicator &comm) {
     return omp_get_max_threads();
   if (CPU_COUNT(&own) == 0)
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency() / all.size()));
-  const auto sharing = std::count_if(all.begin(), all.end(), [&](const cpu_set_t &other) {
-    cpu_set_t common;
-    CPU_AND(&common, &own, &other);
-    return CPU_COUNT(&common) > 0;
-  });
+  const auto sharing =
+      std::ranges::count_if(all, [&](const cpu_set_t &other) { return intersect(other, own); });
   return std::max(1, CPU_COUNT(&own) / static_cast<int>(sharing));
 }
 

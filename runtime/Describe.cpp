@@ -7,15 +7,12 @@
 #include "Describe.h"
 
 #include "Format.h"
-#include "HostName.h"
+#include "RankPlace.h"
 #include "Statistics.h"
 
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <string_view>
 #include <vector>
 
 namespace einsumc {
@@ -27,23 +24,12 @@ std::string threadLevel() {
   return level >= MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED";
 }
 
-/// `host1 (4 ranks), host2 (4 ranks)`. Collective.
-std::string listHosts(const Communicator &comm) {
-  using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
-  Name own{};
-  hostName().copy(own.data(), own.size() - 1);
-  std::vector<Name> all(static_cast<std::size_t>(comm.size()));
-  barrier(comm); // Late ranks are waited for politely.
-  checkMpi(
-      MPI_Allgather(own.data(), own.size(), MPI_CHAR, all.data(), own.size(), MPI_CHAR, comm.get()),
-      "MPI_Allgather");
-  std::map<std::string, int64_t> ranks;
-  for (const Name &name : all)
-    ++ranks[name.data()];
-  std::string text;
-  for (const auto &[name, count] : ranks)
-    text += (text.empty() ? "" : ", ") + name + " (" + countOf(count, "rank") + ")";
-  return text;
+/// `MPICH Version: 4.0.2, MPI 4.0, MPI_THREAD_SERIALIZED`.
+std::string mpiLine() {
+  int version = 0, subversion = 0;
+  checkMpi(MPI_Get_version(&version, &subversion), "MPI_Get_version");
+  return mpiLibrary() + ", MPI " + std::to_string(version) + "." + std::to_string(subversion) +
+         ", " + threadLevel() + "\n";
 }
 
 std::string formatAxis(const AxisPlacement &axis) {
@@ -109,9 +95,8 @@ std::string describe(const ProgramDescription &description, const Session &sessi
   std::string text = description.name + ", compiled by einsumc " EINSUMC_VERSION " for " +
                      countOf(description.ranks, "rank") + ", " +
                      (description.dtype == DType::F32 ? "f32" : "f64") + "\n";
-  text += "started on " + countOf(session.comm().size(), "rank") + " with " +
-          countOf(session.threads(), "thread") + " each: " + listHosts(session.comm()) + "\n";
-  text += mpiLibrary() + ", " + threadLevel() + "\n";
+  text += mpiLine();
+  text += describePlaces(gatherPlaces(session.comm(), session.threads()));
   if (session.comm().size() != description.ranks)
     text += "note: it runs on " + countOf(description.ranks, "rank") + " only\n";
   text += "tensors:\n";

@@ -12,7 +12,9 @@
 #include "ParallelFile.h"
 #include "PartFile.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -28,6 +30,10 @@ void storeBlock(const Box &box, const std::vector<int64_t> &extents, std::span<c
                    const auto value = static_cast<T>(values[i]);
                    std::memcpy(data + offset * sizeof(T), &value, sizeof(T));
                  });
+}
+
+std::size_t bytesOf(const FileArray &array, const Box &piece) {
+  return static_cast<std::size_t>(volume(piece)) * array.elementBytes;
 }
 
 /// Rank 0 gets all of it and writes it.
@@ -54,13 +60,41 @@ void writeSmall(const Communicator &comm, const std::string &file, const TensorV
   });
 }
 
+/// Reads the pieces back and compares them. Some MPI libraries take a write that a full disk cut
+/// short for a whole one, and one in the middle of the file does not show in its size.
+void requireWritten(const Communicator &comm, const std::string &file, const FileArray &array,
+                    const std::vector<Box> &pieces, const std::byte *data) {
+  std::unique_ptr<std::byte[]> copy;
+  collectively(comm, [&] {
+    std::size_t largest = 0;
+    for (const Box &piece : pieces)
+      largest = std::max(largest, bytesOf(array, piece));
+    copy = std::make_unique_for_overwrite<std::byte[]>(largest);
+  });
+  ParallelFile stream(comm, file, ParallelFile::Mode::Read);
+  bool differs = false;
+  for (const Box &piece : pieces) {
+    stream.transfer(array, piece, copy.get());
+    if (const std::size_t bytes = bytesOf(array, piece); bytes > 0) {
+      differs = differs || std::memcmp(copy.get(), data, bytes) != 0;
+      data += bytes;
+    }
+  }
+  stream.close();
+  collectively(comm, [&] {
+    if (differs)
+      throw Error(file + ": what was written is not there: is the disk full?");
+  });
+}
+
 /// Every rank writes its part, in pieces.
 void writeLarge(const Communicator &comm, const std::string &file, const TensorView &view,
                 const FileArray &array, std::size_t pieceBytes) {
+  const std::size_t size = array.offset + array.dataBytes();
   std::optional<PartFile> part; // rank 0's
-  doOnRoot(comm, [&] {
-    part.emplace(file, formatNpyHeader(static_cast<int>(array.elementBytes), array.extents),
-                 array.offset + array.dataBytes());
+  const std::string reserved = onRoot(comm, [&] {
+    part.emplace(file, formatNpyHeader(static_cast<int>(array.elementBytes), array.extents), size);
+    return std::string(part->isReserved() ? "yes" : "no");
   });
   std::vector<Box> pieces;
   collectively(comm, [&] {
@@ -75,9 +109,12 @@ void writeLarge(const Communicator &comm, const std::string &file, const TensorV
   std::byte *next = view.data;
   for (const Box &piece : pieces) {
     stream.transfer(array, piece, next);
-    next += static_cast<std::size_t>(volume(piece)) * array.elementBytes;
+    next += bytesOf(array, piece);
   }
   stream.close();
+  doOnRoot(comm, [&] { part->requireSize(size); });
+  if (reserved == "no")
+    requireWritten(comm, PartFile::nameOf(file), array, pieces, view.data);
   doOnRoot(comm, [&] { part->commit(); });
 }
 

@@ -12,19 +12,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace einsumc {
 namespace {
 
 /// Returns 0 or an errno.
 int reserve(int descriptor, std::size_t size) {
-  if (size == 0 || fallocate(descriptor, 0, 0, static_cast<off_t>(size)) == 0)
-    return 0;
-  // Where space cannot be reserved, a full disk shows when it is written.
-  return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? 0 : errno;
+  return size == 0 || fallocate(descriptor, 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
 }
+
+/// Whether reserving space failed because the file system does not do that.
+bool isUnsupported(int error) { return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL; }
 
 int writeAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -47,7 +50,8 @@ PartFile::PartFile(std::string file, const std::string &start, std::size_t size)
   if (descriptor < 0)
     throw Error(systemFailure(part, "create", errno));
   int error = reserve(descriptor, size);
-  if (error == 0)
+  reserved = error == 0;
+  if (error == 0 || isUnsupported(error)) // Else a full disk shows when it is written.
     error = writeAll(descriptor, start);
   if (close(descriptor) != 0 && error == 0)
     error = errno;
@@ -72,6 +76,17 @@ void PartFile::append(std::string_view bytes) const {
     error = errno;
   if (error != 0)
     throw Error(systemFailure(part, "write " + std::to_string(bytes.size()) + " bytes", error));
+}
+
+void PartFile::requireSize(std::size_t size) const {
+  const std::string part = nameOf(file);
+  std::error_code error;
+  const std::uintmax_t actual = std::filesystem::file_size(part, error);
+  if (error)
+    throw Error(part + ": cannot write: " + error.message());
+  if (actual != size)
+    throw Error(part + ": of " + std::to_string(size) + " bytes only " + std::to_string(actual) +
+                " were written: is the disk full?");
 }
 
 void PartFile::commit() {

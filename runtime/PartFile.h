@@ -28,6 +28,10 @@ public:
 
   /// Adds bytes at the end of FILE.part. \throws Error
   void append(std::string_view bytes) const;
+  /// Whether space for the whole file is reserved: not all file systems can.
+  bool isReserved() const { return reserved; }
+  /// \throws Error unless FILE.part has so many bytes.
+  void requireSize(std::size_t size) const;
   /// \throws Error
   void commit();
 
@@ -35,6 +39,7 @@ public:
 
 private:
   std::string file;
+  bool reserved = false;
   bool committed = false;
 };
 

@@ -9,6 +9,7 @@
 #include "Arguments.h"
 #include "Describe.h"
 #include "Format.h"
+#include "LongWaits.h"
 #include "Npy.h"
 #include "OnRoot.h"
 #include "PartFile.h"
@@ -17,7 +18,10 @@
 #include "TraceFile.h"
 #include "Verify.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -27,6 +31,10 @@ namespace einsumc {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kWrongUsage = 2;
+/// A wait of so many seconds is worth a note.
+constexpr double kNoteSeconds = 300;
+/// The launcher has so long to end all ranks before a rank that has failed ends itself.
+constexpr unsigned kAbortSeconds = 10;
 
 /// The words of the command line as rank 0 got them: a launcher may give ranks different ones.
 /// Collective.
@@ -72,6 +80,7 @@ public:
 private:
   int runSteps(std::vector<std::string> words) {
     arguments = parseArguments(description, std::move(words));
+    longWaits.emplace(longWaitsPolicy());
     if (!arguments.message.empty()) {
       print(arguments.message);
       return kSuccess;
@@ -102,6 +111,25 @@ private:
       writeOutputs();
     reportTrace(); // Last, as it may be large: a full disk shall not cost the results.
     return isRight ? kSuccess : kFailure;
+  }
+
+  LongWaits longWaitsPolicy() const {
+    LongWaits policy;
+    if (world.rank() == 0) { // One rank's word is enough where all wait for the same one.
+      policy.noteSeconds = kNoteSeconds;
+      policy.note = [](const std::string &what) {
+        std::cerr << "einsumc: note: rank 0: " + what + " (--wait-limit ends such waits)\n"
+                  << std::flush;
+      };
+    }
+    if (arguments.waitLimit > 0) {
+      // The ranks that wait are not to end the job all at once, each with a message of its own.
+      policy.limitSeconds = arguments.waitLimit + std::min(0.5 * world.rank(), 10.0);
+      policy.end = [this](const std::string &what) {
+        abort(what + " (--wait-limit " + std::to_string(arguments.waitLimit) + ")");
+      };
+    }
+    return policy;
   }
 
   void requireWritableFiles() const {
@@ -201,6 +229,9 @@ private:
 
   int abort(const std::string &what) const {
     std::cerr << "einsumc: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+    // MPI_Abort may ask a launcher that cannot be reached any more.
+    std::signal(SIGALRM, [](int) { std::_Exit(kFailure); });
+    alarm(kAbortSeconds);
     MPI_Abort(MPI_COMM_WORLD, kFailure);
     std::_Exit(kFailure); // Where MPI_Abort returns, nothing here may wait for other ranks.
   }
@@ -209,6 +240,7 @@ private:
   const std::function<std::unique_ptr<Program>(Session &)> &make;
   const Communicator world;
   Arguments arguments;
+  std::optional<LongWaitsInForce> longWaits;
   std::optional<Trace> trace;
   std::optional<Session> session;
   std::unique_ptr<Program> program; ///< dies before the session it uses

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <climits>
 #include <exception>
+#include <ranges>
+#include <set>
 #include <string>
 
 namespace einsumc {
@@ -31,11 +33,13 @@ Requests::~Requests() {
 void Requests::complete(MPI_Request &request) noexcept {
   if (request == MPI_REQUEST_NULL)
     return;
-  waitPolitely([&] {
-    int done = 0;
-    // A failed transfer is over too; there is nobody left to tell.
-    return MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
-  });
+  waitPolitely(
+      [&] {
+        int done = 0;
+        // A failed transfer is over too; there is nobody left to tell.
+        return MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+      },
+      [] { return std::string("a transfer that was given up has not ended"); });
 }
 
 void Requests::send(std::span<const std::byte> data, int peer, int tag) {
@@ -69,7 +73,8 @@ void Requests::start(std::byte *data, std::size_t size, int peer, int tag, bool 
 }
 
 void Requests::wait() {
-  waitPolitely([this] { return testSome(); });
+  while (!std::ranges::all_of(requests, [](MPI_Request r) { return r == MPI_REQUEST_NULL; }))
+    waitForSome();
   messages.clear();
   pieces.clear();
   requests.clear();
@@ -92,13 +97,30 @@ int Requests::waitAny() {
     }
     return false;
   };
-  if (search() || !anyLeft)
-    return found;
-  waitPolitely([&] {
-    testSome();
-    return search();
-  });
+  while (!search() && anyLeft)
+    waitForSome();
   return found;
+}
+
+void Requests::waitForSome() {
+  waitPolitely([this] { return testSome(); }, [this] { return describe(); });
+}
+
+std::string Requests::describe() const {
+  constexpr std::size_t kNamed = 8;
+  std::set<int> senders, receivers;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (requests[i] != MPI_REQUEST_NULL)
+      (pieces[i].sending ? receivers : senders).insert(messages[pieces[i].message].peer);
+  // Who sends nothing says more: what is sent may only wait for a rank that waits itself.
+  const std::set<int> &peers = senders.empty() ? receivers : senders;
+  std::string names;
+  for (const int peer : peers | std::views::take(kNamed))
+    names += (names.empty() ? " " : ", ") + std::to_string(peer);
+  if (peers.size() > kNamed)
+    names += " and " + std::to_string(peers.size() - kNamed) + " more";
+  return (senders.empty() ? "no message taken by rank" : "no message from rank") +
+         std::string(peers.size() == 1 ? "" : "s") + names;
 }
 
 bool Requests::testSome() {
@@ -123,7 +145,7 @@ bool Requests::testSome() {
   if (failure)
     std::rethrow_exception(failure);
   checkMpi(code, "MPI_Testsome");
-  return std::ranges::all_of(requests, [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
+  return done > 0;
 }
 
 void Requests::finish(std::size_t index, int code, const MPI_Status &status) {

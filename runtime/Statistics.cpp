@@ -47,6 +47,7 @@ std::string mpiLibrary() {
       result += c;
     else if (!result.empty() && result.back() != ' ')
       result += ' ';
+  result.erase(result.find_last_not_of(' ') + 1); // Open MPI ends with one.
   return result;
 }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import subprocess
 
 import lit.formats
 
@@ -51,6 +52,22 @@ for feature in ("libxsmm", "sanitize"):
         config.available_features.add(feature)
 if "address" in toolchain["sanitize"]:
     config.available_features.add("asan")
+
+
+def can_mount():
+    """Whether this user may mount file systems, also such as lie in files (containers may not)."""
+    script = """
+        cd "$(mktemp -d)" && truncate --size=1M image && mkfs.ext2 -q -F image && mkdir disk &&
+        unshare --mount mount -o loop image disk; status=$?
+        rm -rf "$PWD"; exit $status"""
+    path = os.pathsep.join((os.environ["PATH"], "/usr/sbin", "/sbin"))
+    return os.geteuid() == 0 and subprocess.run(
+        ["bash", "-c", script], env=os.environ | {"PATH": path},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+if can_mount():
+    config.available_features.add("mounts")
 
 # FileCheck, not, count, split-file: not on PATH in Debian.
 config.environment["PATH"] = os.pathsep.join((toolchain["llvm_tools_dir"], os.environ["PATH"]))

@@ -93,9 +93,13 @@ private:
     bool sending = false;
   };
   void start(std::byte *data, std::size_t size, int peer, int tag, bool sending);
-  /// Collects what has completed; whether nothing is under way any more.
+  /// Waits until something completes that is under way, and collects it.
+  void waitForSome();
+  /// Collects what has completed; whether anything has.
   bool testSome();
   void finish(std::size_t index, int code, const MPI_Status &status);
+  /// What is under way, when nothing happens: `no message from ranks 1, 3`.
+  std::string describe() const;
   static void complete(MPI_Request &request) noexcept;
 
   const Communicator &comm;
@@ -109,8 +113,10 @@ private:
 };
 
 /// Waits politely until \p ready returns true: calls it at once, then yields the core between
-/// calls, then sleeps for times that grow from 5 to 200 microseconds. Never burns a core.
-void waitPolitely(const std::function<bool()> &ready);
+/// calls, then sleeps for times that grow from 5 to 200 microseconds. Never burns a core. A wait
+/// that takes long may be noted or ended, as the program's --wait-limit says.
+/// \param describe what has not happened yet, for that: `no message from rank 3`.
+void waitPolitely(const std::function<bool()> &ready, const std::function<std::string()> &describe);
 
 /// Runs \p action, which must not communicate, on every rank and lets the ranks agree on the
 /// outcome: when it throws on any rank, every rank throws a CollectiveError with the text of the

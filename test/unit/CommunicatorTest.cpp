@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "einsumc/Communicator.h"
+#include "../../runtime/LongWaits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -281,16 +282,23 @@ TEST_F(WithRanks, aMessageTooShortIsAnError) {
 
 //===- Waiting --------------------------------------------------------------------------------===//
 
+std::string unexplained() { return "nothing"; }
+
+/// Ends long waits by an exception, as tests can.
+LongWaits limitOf(double seconds) {
+  return {.limitSeconds = seconds, .end = [](const std::string &what) { throw Error(what); }};
+}
+
 TEST(WaitPolitely, asksAtOnce) {
   int calls = 0;
-  waitPolitely([&] { return ++calls == 1; });
+  waitPolitely([&] { return ++calls == 1; }, unexplained);
   EXPECT_EQ(calls, 1);
 }
 
 TEST(WaitPolitely, doesNotBurnACore) {
   const CpuClock cpu;
   const auto end = std::chrono::steady_clock::now() + 300ms;
-  waitPolitely([&] { return std::chrono::steady_clock::now() >= end; });
+  waitPolitely([&] { return std::chrono::steady_clock::now() >= end; }, unexplained);
   EXPECT_GE(std::chrono::steady_clock::now(), end);
   EXPECT_LT(cpu.seconds(), 0.1);
 }
@@ -310,6 +318,61 @@ TEST_F(WithRanks, ranksThatWaitForALateOneDoNotBurnTheirCores) {
   requests.send(std::span(&sent, 1), next(), 1);
   requests.wait();
   EXPECT_LT(cpu.seconds(), 0.2);
+}
+
+TEST(WaitPolitely, notesWheneverTheTimeHasDoubled) {
+  std::vector<std::string> notes;
+  const LongWaitsInForce policy(
+      {.noteSeconds = 0.02, .note = [&](const std::string &what) { notes.push_back(what); }});
+  waitPolitely([&] { return notes.size() == 3; }, [] { return std::string("no news"); });
+  EXPECT_THAT(notes, testing::ElementsAre("no news for 0.02 s", "no news for 0.04 s",
+                                          "no news for 0.08 s"));
+}
+
+TEST_F(WithRanks, aPeerThatNeverSendsIsNamedWhenTheLimitIsOver) {
+  Bytes never(100);
+  EXPECT_EQ(messageOf<Error>([&] {
+              Requests requests(world, 9);
+              requests.receive(never, previous(), 3);
+              const LongWaitsInForce policy(limitOf(0.05));
+              requests.wait();
+            }),
+            "no message from rank " + std::to_string(previous()) + " for 0.05 s");
+  barrier(world); // The limit is in force no more.
+}
+
+TEST_F(WithRanks, aCollectiveThatOthersDoNotJoinIsNamedWhenTheLimitIsOver) {
+  if (world.size() == 1)
+    GTEST_SKIP() << "one rank waits for nobody";
+  if (world.rank() == 0) {
+    const LongWaitsInForce policy(limitOf(0.05));
+    EXPECT_EQ(messageOf<Error>([&] { barrier(world); }),
+              "MPI_Ibarrier has waited for the other ranks for 0.05 s");
+  } else {
+    std::this_thread::sleep_for(200ms);
+    barrier(world); // What rank 0 began goes on without it.
+  }
+  barrier(world);
+}
+
+TEST_F(WithRanks, everyMessageStartsTheLimitAnew) {
+  constexpr std::size_t kMessages = 4;
+  Bytes data(kMessages);
+  Requests requests(world);
+  const auto message = [&](std::size_t number) { return std::span(data).subspan(number, 1); };
+  if (world.rank() != 0) {
+    const LongWaitsInForce policy(limitOf(1.2));
+    for (std::size_t i = 0; i < kMessages; ++i)
+      requests.receive(message(i), 0, 3);
+    EXPECT_NO_THROW(requests.wait());
+    return;
+  }
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    std::this_thread::sleep_for(500ms);
+    for (int rank = 1; rank < world.size(); ++rank)
+      requests.send(message(i), rank, 3);
+  }
+  requests.wait();
 }
 
 //===- Collectives ----------------------------------------------------------------------------===//

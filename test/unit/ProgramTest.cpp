@@ -214,8 +214,8 @@ TEST_F(ProgramMain, ExplainsItself) {
     EXPECT_NE(help.out.find(option), std::string::npos) << option;
   EXPECT_EQ(version.out, "test, compiled by einsumc " EINSUMC_VERSION "\n");
   for (const char *text :
-       {"with 3 threads", "input A[m=7, k=5]: grid [", "S(0)", "140 B", "output Y[m=7, p=4]",
-        "T[mn] = ...", "local", "plan:\nthe plan\n", "MPI_THREAD_"})
+       {", 3 threads, ", "started on ", "input A[m=7, k=5]: grid [", "S(0)", "140 B",
+        "output Y[m=7, p=4]", "T[mn] = ...", "local", "plan:\nthe plan\n", "MPI_THREAD_"})
     EXPECT_NE(described.out.find(text), std::string::npos) << text << "\n" << described.out;
 }
 
