@@ -1,5 +1,4 @@
-//===- CommunicationThread.cpp - drives transfers while others compute
-//-------------------------===//
+//===- CommunicationThread.cpp - drives transfers while others compute ------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

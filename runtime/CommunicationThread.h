@@ -1,5 +1,4 @@
-//===- CommunicationThread.h - drives transfers while others compute
-//---------------------------===//
+//===- CommunicationThread.h - drives transfers while others compute --------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

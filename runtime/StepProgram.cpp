@@ -1,5 +1,4 @@
-//===- StepProgram.cpp - the steps and transfers of one rank
-//-----------------------------------===//
+//===- StepProgram.cpp - the steps and transfers of one rank ----------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

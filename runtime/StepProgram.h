@@ -1,5 +1,4 @@
-//===- StepProgram.h - the steps and transfers of one rank
-//-------------------------------------===//
+//===- StepProgram.h - the steps and transfers of one rank ------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

@@ -1,4 +1,4 @@
-//===- StepTransfer.cpp - one non-blocking operation of a stepping loop ----------------------===//
+//===- StepTransfer.cpp - one non-blocking operation of a stepping loop -----------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -194,13 +194,14 @@ template <class T> void TransferRun<T>::cancel(const StepTransfer &transfer) noe
       continue;
     if (transfer.kind == StepTransfer::Kind::Receive)
       MPI_Cancel(&request);
-    waitPolitely([&] {
+    const auto isOver = [&] {
       // Peers that gave up as well will not take what is sent to them.
-      constexpr std::chrono::seconds kPatience(5);
+      constexpr std::chrono::seconds kPatience(1);
       int done = 0;
       return MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0 ||
              std::chrono::steady_clock::now() - start > kPatience;
-    });
+    };
+    waitPolitely(isOver, [] { return std::string("a transfer that was given up has not ended"); });
   }
 }
 

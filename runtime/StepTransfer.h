@@ -1,4 +1,4 @@
-//===- StepTransfer.h - one non-blocking operation of a stepping loop ------------------------===//
+//===- StepTransfer.h - one non-blocking operation of a stepping loop -------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

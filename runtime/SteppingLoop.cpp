@@ -1,5 +1,4 @@
-//===- SteppingLoop.cpp - a node that computes while tensors move
-//------------------------------===//
+//===- SteppingLoop.cpp - a node that computes while tensors move -----------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -8,6 +7,7 @@
 #include "einsumc/SteppingLoop.h"
 
 #include "CommunicationThread.h"
+#include "LongWaits.h"
 #include "StepProgram.h"
 
 #include "einsumc/StridedCopy.h"
@@ -144,8 +144,10 @@ private:
     if (there <= position) {
       const double start = MPI_Wtime();
       const TraceSpan span = session.span(Activity::Wait);
+      isWaiting.store(true);
       for (; there <= position; there = ready.load())
         ready.wait(there);
+      isWaiting.store(false);
       session.addWait(MPI_Wtime() - start);
     }
     if (there == kFailed) {
@@ -158,7 +160,9 @@ private:
     if (!isOver.load()) {
       const double start = MPI_Wtime();
       const TraceSpan span = session.span(Activity::Wait);
+      isWaiting.store(true);
       isOver.wait(false);
+      isWaiting.store(false);
       session.addWait(MPI_Wtime() - start);
     }
     isRunning = false;
@@ -200,9 +204,23 @@ private:
       end();
       return CommunicationJob::State::Done;
     }
-    if (publishReady() || moved)
+    if (publishReady() || moved) {
+      waitClock = WaitClock();
       return CommunicationJob::State::Moved;
+    }
+    lookAtWait();
     return active.empty() ? CommunicationJob::State::Blocked : CommunicationJob::State::Waiting;
+  }
+
+  /// A wait begins when the caller has nothing to compute, whenever its transfer was started.
+  void lookAtWait() {
+    if (!isWaiting.load())
+      waitClock = WaitClock();
+    else if (!active.empty())
+      waitClock.look([this] {
+        return "no transfer with rank " +
+               std::to_string(program.transfers()[active.front()].peerRank) + " has ended";
+      });
   }
 
   int64_t stepCount() const { return static_cast<int64_t>(program.steps().size()); }
@@ -299,12 +317,14 @@ private:
   std::atomic<int64_t> computed = 0; ///< so many steps
   std::atomic<int64_t> ready = 0;    ///< the chunks of so many steps are there; kFailed: none come
   std::atomic<bool> isOver = false, isCancelled = false;
-  std::exception_ptr failure; ///< written before isOver
+  std::atomic<bool> isWaiting = false; ///< the caller, for transfers
+  std::exception_ptr failure;          ///< written before isOver
   // Of the communication thread, while it runs:
   std::vector<State> states;          ///< by transfer
   std::vector<std::size_t> laneHeads; ///< by lane: the next to start
   std::vector<std::size_t> active;    ///< transfers under way
   std::vector<int> missing;           ///< by step: transfers that it waits for
+  WaitClock waitClock;                ///< of the wait at hand
 };
 
 template <class T>

@@ -1,5 +1,4 @@
-//===- AlgorithmName.cpp - the published names of schedules
-//------------------------------------===//
+//===- AlgorithmName.cpp - the published names of schedules -----------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

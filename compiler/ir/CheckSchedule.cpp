@@ -1,5 +1,4 @@
-//===- CheckSchedule.cpp - the rules of the schedule model
-//-------------------------------------===//
+//===- CheckSchedule.cpp - the rules of the schedule model ------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

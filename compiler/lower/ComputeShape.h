@@ -1,5 +1,4 @@
-//===- ComputeShape.h - what is known of the blocks that a node computes with
-//------------------===//
+//===- ComputeShape.h - what is known of the blocks that a node computes with -----------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

@@ -305,7 +305,7 @@ TEST_F(SteppingLoops, chunksLargerThanTheEagerLimit) {
 
 TEST_F(SteppingLoops, randomCases) {
   RandomSteppings random(7);
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < 60; ++trial) {
     const SteppingCase of = random.next(ranks());
     SCOPED_TRACE(trial);
     check<double>(of, 3, 0, trial % 2 == 0 ? kWholeMessages : 40);
@@ -314,7 +314,7 @@ TEST_F(SteppingLoops, randomCases) {
 
 TEST_F(SteppingLoops, stepsOfUnequalTimes) {
   RandomSteppings random(11);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 20; ++trial) {
     const SteppingCase of = random.next(ranks());
     SCOPED_TRACE(trial);
     check<double>(of, 6, 200);
