@@ -166,7 +166,9 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
 }
 
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
-  if (sideM.strideInC() != 1 || !sideM.hasLongRuns(kLeastRunM) || !sideN.hasLongRuns(kLeastRunN))
+  if (sideM.strideInC() != 1 ||
+      !sideM.hasLongRuns(kLeastRunBytesM / static_cast<int64_t>(sizeof(T))) ||
+      !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
   // Stores past the caches must be of whole, aligned vectors.
   const auto isAligned = [](const Side &side, bool isFirstUnit) {
@@ -338,6 +340,24 @@ void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const no
   }
 }
 
+namespace {
+
+/// Brings neighbours of a buffer to where they lie in C.
+template <class T>
+void addRun(T *to, int64_t stride, const T *from, int64_t length, bool accumulate) {
+  if (stride == 1 && accumulate)
+    for (int64_t row = 0; row < length; ++row)
+      to[row] += from[row];
+  else if (stride == 1)
+    for (int64_t row = 0; row < length; ++row)
+      to[row] = from[row];
+  else
+    for (int64_t row = 0; row < length; ++row)
+      to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
+}
+
+} // namespace
+
 template <class T>
 void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m,
                                            const Tile &n, const Tile &k,
@@ -351,10 +371,7 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
       const T *const from = buffer + (columns.at + column) * kMostM;
       T *const to = c + columns.toC + column * strideN;
       for (const Run &rows : m.runs)
-        for (int64_t row = 0; row < rows.length; ++row) {
-          T &target = to[rows.toC + row * strideM];
-          target = (accumulate ? target : T(0)) + from[rows.at + row];
-        }
+        addRun(to + rows.toC, strideM, from + rows.at, rows.length, accumulate);
     }
 }
 

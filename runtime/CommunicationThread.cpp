@@ -18,10 +18,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Looks in a row that find nothing before the thread sleeps.
+/// Looks in a row that find nothing before a thread sleeps although somebody waits.
 constexpr int kYields = 100;
-constexpr microseconds kFirstSleep(5);
-constexpr microseconds kLongestSleep(100);
+/// Sleeps are this part of the time since something moved.
+constexpr int kFraction = 4;
+constexpr microseconds kShortestSleep(5), kLongestSleep(1000), kLongestWait(50);
 
 } // namespace
 
@@ -79,29 +80,29 @@ template <class Duration> void CommunicationThread::sleep(Duration atMost) {
 void CommunicationThread::workOn(CommunicationJob &current) {
   using State = CommunicationJob::State;
   int looks = 0;
-  microseconds pause = kFirstSleep;
+  auto lastMove = std::chrono::steady_clock::now();
   while (true) {
     const State state = current.advance();
-    switch (state) {
-    case State::Done:
+    if (state == State::Done)
       return; // The job may be gone.
-    case State::Moved:
+    if (state == State::Moved) {
       looks = 0;
-      pause = kFirstSleep;
-      break;
-    case State::Waiting:
-      if (++looks < kYields) {
-        sched_yield();
-        break;
-      }
-      sleep(pause);
-      pause = std::min(2 * pause, kLongestSleep);
-      break;
-    case State::Blocked:
+      lastMove = std::chrono::steady_clock::now();
+      continue;
+    }
+    if (state == State::Blocked) {
       sleep(std::chrono::hours(1));
       looks = 0;
-      break;
+      lastMove = std::chrono::steady_clock::now();
+      continue;
     }
+    if (state == State::Needed && ++looks < kYields) {
+      sched_yield();
+      continue;
+    }
+    const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - lastMove;
+    sleep(std::clamp<std::chrono::nanoseconds>(
+        passed / kFraction, kShortestSleep, state == State::Needed ? kLongestWait : kLongestSleep));
   }
 }
 

@@ -20,6 +20,7 @@ public:
 
   enum class State : uint8_t {
     Moved,   ///< something was started or has come: go on at once
+    Needed,  ///< transfers are under way, and somebody has nothing to do without them
     Waiting, ///< transfers are under way
     Blocked, ///< nothing is under way: until somebody wakes the thread
     Done,
@@ -31,11 +32,12 @@ public:
 /// A thread that works on one job at a time. While it does, it alone calls MPI; it has not begun
 /// before `start` and has ended when the job is done, as the job tells its owner.
 ///
-/// It never burns a core. While transfers are under way it looks for them, yields its core some
-/// times in between, and then sleeps for times that grow to a fraction of how long the transfers
-/// take: over shared memory chunks come within a few yields; over a network, whose transfers want
-/// to be looked after often, short sleeps leave the core to the compute threads and yet are waken
-/// from at once, which yields among busy threads are not.
+/// It never burns a core. While somebody waits for a transfer it looks for it, yields its core in
+/// between, and then sleeps for short times. While all compute, it sleeps for a fraction of the
+/// time since something came last, so that what comes is late by no more than that fraction, and
+/// for so long at most that a network's buffers neither run full nor empty; it does not take a core
+/// from threads that compute more often than it must, since these lose their caches to one another
+/// where there are more ranks than cores.
 class CommunicationThread {
 public:
   CommunicationThread();

@@ -100,7 +100,7 @@ template <class T> struct Rows {
 
   Rows(int64_t m, int64_t columns)
       : vectors((m + kLanes - 1) / kLanes), tail(static_cast<int>(m - (vectors - 1) * kLanes)),
-        block(std::min<int64_t>(vectors, vectorsFor(static_cast<int>(columns)))) {}
+        block(EvenPieces(vectors, vectorsFor(static_cast<int>(columns))).largest()) {}
 
   /// The vectors of blocks of the full size; those after them, of which the very last one may
   /// have a tail, are the rest.

@@ -144,7 +144,7 @@ private:
     if (there <= position) {
       const double start = MPI_Wtime();
       const TraceSpan span = session.span(Activity::Wait);
-      isWaiting.store(true);
+      beginWait();
       for (; there <= position; there = ready.load())
         ready.wait(there);
       isWaiting.store(false);
@@ -156,11 +156,16 @@ private:
     }
   }
 
+  void beginWait() {
+    isWaiting.store(true);
+    session.communicationThread().wake();
+  }
+
   void waitForEnd() {
     if (!isOver.load()) {
       const double start = MPI_Wtime();
       const TraceSpan span = session.span(Activity::Wait);
-      isWaiting.store(true);
+      beginWait();
       isOver.wait(false);
       isWaiting.store(false);
       session.addWait(MPI_Wtime() - start);
@@ -209,7 +214,9 @@ private:
       return CommunicationJob::State::Moved;
     }
     lookAtWait();
-    return active.empty() ? CommunicationJob::State::Blocked : CommunicationJob::State::Waiting;
+    if (active.empty())
+      return CommunicationJob::State::Blocked;
+    return isWaiting.load() ? CommunicationJob::State::Needed : CommunicationJob::State::Waiting;
   }
 
   /// A wait begins when the caller has nothing to compute, whenever its transfer was started.

@@ -33,8 +33,10 @@ template <class T> bool isWorthGenerating(const TileShape &s) {
   constexpr int64_t kCacheBytes = 24 << 10;
 #endif
   constexpr int64_t kTiny = 64;
+  // A panel that is read from end to end comes from the second-level cache as fast.
+  const bool isPanel = s.aK == s.m;
   if (hasMasks || s.m % simd::kLanes<T> == 0)
-    return s.m * s.k * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
+    return isPanel || s.m * s.k * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
   return s.c == 1 && s.m * s.n * s.k <= kTiny;
 }
 

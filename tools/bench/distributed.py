@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""distributed.py [OPTION]... SET...: times programs of several ranks against their roofline.
+
+SET is the name of a table in tools/bench/sets (distributed) or the path of one: tab-separated lines
+of a name, an einsum, sizes and schedules `RANKS:ALGORITHM` divided by blanks. Ranks share the
+machine's processors, each rank one thread at least. The programs of a case run by turns, in as many
+rounds as are asked for; a time is the median over the rounds of a run's median. The columns: the
+fraction of the machine's peak as measured between the cases, the time of the case's first schedule
+over this one's, what a rank sends in a run on average, the seconds that its compute waits for
+messages, and what the compiler predicted over the time.
+
+Needs a build with tests (build/release). Time on an otherwise idle machine.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import run as bench_run
+
+
+def read_set(name):
+    path = name if os.path.exists(name) else os.path.join(bench_run.HERE, "sets", name + ".tsv")
+    with open(path) as file:
+        rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and line[0] != "#"]
+    for case, einsum, sizes, schedules in rows:
+        yield case, [f"--einsum={einsum}", f"--sizes={sizes}"], schedules.split()
+
+
+class Schedule:
+    """A case's program for one schedule, and the runs it has made."""
+
+    def __init__(self, bench, case, arguments, name):
+        ranks, self.algorithm = name.split(":", 1)
+        self.bench, self.ranks = bench, int(ranks)
+        self.threads = max(1, bench.options.threads // self.ranks)
+        self.runs = []
+        file = "".join(c if c.isalnum() else "-" for c in f"{case}-{name}")
+        self.program = bench.build(file, [*arguments, f"--ranks={self.ranks}",
+                                          f"--algorithm=*={self.algorithm}"])
+
+    def run(self):
+        options = self.bench.options
+        stats = self.program + ".json"
+        launcher = options.launcher.split() if options.launcher else self.bench.tools["mpiexec"]
+        ranks = [str(self.ranks)] if options.launcher else ["-n", str(self.ranks)]
+        self.bench.run(["env", f"OMP_NUM_THREADS={self.threads}", *launcher, *ranks, self.program,
+                        f"--threads={self.threads}", f"--repeat={options.repeat}",
+                        f"--stats={stats}", *options.argument])
+        with open(stats) as file:
+            self.runs.append(json.load(file))
+
+    def median(self, key):
+        return statistics.median(run[key] for run in self.runs)
+
+    def result(self, case, flops, peak, first):
+        seconds = self.median("seconds")
+        nodes = self.runs[-1]["nodes"]
+        return {"case": case, "ranks": self.ranks, "algorithm": self.algorithm, "seconds": seconds,
+                "gflops": flops / seconds / 1e9, "fraction": flops / seconds / peak,
+                "speed": first / seconds,
+                "megabytes": self.runs[-1]["bytes_sent"] / 1e6 / self.ranks,
+                "wait": self.median("wait_seconds"),
+                "prediction": sum(n["predicted_seconds"] for n in nodes) / seconds}
+
+
+HEADER = (f"{'':12}{'ranks':>6} {'algorithm':26}{'seconds':>10}{'GFLOPS':>9}{'peak':>7}{'first':>7}"
+          f"{'MB/rank':>9}{'wait':>10}{'pred':>7}")
+
+
+def line_of(result):
+    return (f"{result['case']:12}{result['ranks']:>6} {result['algorithm']:26}"
+            f"{result['seconds']:10.5f}{result['gflops']:9.1f}{result['fraction']:7.3f}"
+            f"{result['speed']:7.2f}{result['megabytes']:9.2f}{result['wait']:10.5f}"
+            f"{result['prediction']:7.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="SET")
+    parser.add_argument("--cases", default="*", help="only cases whose name matches this pattern")
+    parser.add_argument("--schedules", default="*", help="only schedules that match this pattern")
+    parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of all ranks together")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--machine", metavar="FILE", help="machine file for one thread")
+    parser.add_argument("--launcher", metavar="CMD",
+                        help="a command that takes the number of ranks and the program")
+    parser.add_argument("--argument", action="append", default=[], help="for the programs")
+    parser.add_argument("--build", default=os.path.join(bench_run.ROOT, "build", "release"))
+    parser.add_argument("--json", metavar="FILE", help="write the results there, too")
+    options = parser.parse_args()
+
+    subprocess.run(["cmake", "--build", options.build, "--target", "einsumc-bench-roofline",
+                    "einsumc"], check=True, stdout=subprocess.DEVNULL)
+    results, probes = [], []
+    print(HEADER)
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = bench_run.Bench(options, scratch)
+        for name in options.sets:
+            for case, arguments, names in read_set(name):
+                if not fnmatch.fnmatch(case, options.cases):
+                    continue
+                arguments = [*arguments, f"--dtype={options.dtype}"]
+                flops = sum(f for f, _ in bench_run.work_of(bench.describe(arguments),
+                                                            options.dtype))
+                schedules = [Schedule(bench, case, arguments, schedule) for schedule in names
+                             if fnmatch.fnmatch(schedule, options.schedules)]
+                probes.append(bench.probe())
+                for _ in range(options.rounds):
+                    for schedule in schedules:
+                        schedule.run()
+                for schedule in schedules:
+                    results.append(schedule.result(case, flops, probes[-1]["peak"],
+                                                   schedules[0].median("seconds")))
+                    print(line_of(results[-1]), flush=True)
+    peaks = [probe["peak"] / 1e9 for probe in probes]
+    print(f"peak: {min(peaks):.1f} to {max(peaks):.1f} GFLOPS")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"results": results, "machine": probes}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
