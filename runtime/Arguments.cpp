@@ -120,6 +120,15 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
   app.add_option("--wait-limit", waitLimit,
                  "End the job when a rank has waited so long without a message (default: never)")
       ->type_name("SECONDS");
+  app.add_option(
+         "--communication-core", arguments.communicationCore,
+         "auto (default), shared or reserved: whether each rank leaves a core to the thread "
+         "that moves tensors while others compute")
+      ->type_name("WHERE")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, CommunicationCore>{{"auto", CommunicationCore::Auto},
+                                                   {"shared", CommunicationCore::Shared},
+                                                   {"reserved", CommunicationCore::Reserved}}));
   app.add_flag("--describe", arguments.describe,
                "Print hosts and binding, tensors, nodes and plan; do not run");
 

@@ -7,6 +7,8 @@
 #ifndef EINSUMC_RUNTIME_ARGUMENTS_H
 #define EINSUMC_RUNTIME_ARGUMENTS_H
 
+#include "DefaultThreads.h"
+
 #include "einsumc/Program.h"
 
 #include <cstdint>
@@ -30,6 +32,7 @@ struct Arguments {
   int repeat = 1;
   int threads = 0;   ///< 0: the default of Session
   int waitLimit = 0; ///< seconds; 0: none
+  CommunicationCore communicationCore = CommunicationCore::Auto;
   bool verify = false;
   bool describe = false;
   std::string statistics; ///< a file, or empty

@@ -19,6 +19,10 @@
 namespace einsumc {
 namespace {
 
+/// From so many cores on a rank's communication thread has one to itself: looking after a network
+/// takes a tenth of a core, by which it would delay the whole team.
+constexpr int kManyCores = 16;
+
 /// The core sets of all ranks of this node.
 std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
   barrier(comm); // Late ranks are waited for politely.
@@ -37,17 +41,20 @@ std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &ow
 
 } // namespace
 
-int defaultThreads(const Communicator &comm) {
+int defaultThreads(const Communicator &comm, CommunicationCore core) {
   const cpu_set_t own = coresOfRank();
   const std::vector<cpu_set_t> all = coresOnNode(comm, own);
   const char *variable = std::getenv("OMP_NUM_THREADS");
   if (variable != nullptr && *variable != '\0')
     return omp_get_max_threads();
-  if (CPU_COUNT(&own) == 0)
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency() / all.size()));
   const auto sharing =
       std::ranges::count_if(all, [&](const cpu_set_t &other) { return intersect(other, own); });
-  return std::max(1, CPU_COUNT(&own) / static_cast<int>(sharing));
+  const int cores = CPU_COUNT(&own) == 0
+                        ? static_cast<int>(std::thread::hardware_concurrency() / all.size())
+                        : CPU_COUNT(&own) / static_cast<int>(sharing);
+  const bool isReserved = core == CommunicationCore::Reserved ||
+                          (core == CommunicationCore::Auto && cores >= kManyCores);
+  return std::max(1, isReserved ? cores - 1 : cores);
 }
 
 } // namespace einsumc

@@ -7,6 +7,7 @@
 #include "einsumc/Program.h"
 
 #include "Arguments.h"
+#include "DefaultThreads.h"
 #include "Describe.h"
 #include "Format.h"
 #include "LongWaits.h"
@@ -90,7 +91,11 @@ private:
     requireWritableFiles();
 
     const double start = MPI_Wtime();
-    session.emplace(MPI_COMM_WORLD, arguments.threads);
+    session.emplace(MPI_COMM_WORLD, arguments.threads > 0
+                                        ? arguments.threads
+                                        : defaultThreads(world, description.movesInSteps
+                                                                    ? arguments.communicationCore
+                                                                    : CommunicationCore::Shared));
     if (arguments.describe) {
       print(describe(description, *session));
       return kSuccess;

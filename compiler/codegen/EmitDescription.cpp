@@ -11,6 +11,7 @@
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 
 #include <array>
@@ -129,6 +130,9 @@ public:
         << "program.dtype = ec::DType::" << (tree.elementType() == ElementType::F32 ? "F32" : "F64")
         << ";\n";
     out << "program.predictedTensorBytes = " << program.storage.peakBytes() << ";\n";
+    if (llvm::any_of(program.nodes,
+                     [](const LoweredNode &node) { return node.stepping.has_value(); }))
+      out << "program.movesInSteps = true;\n";
     for (const Dim &dim : tree.dims())
       out << "program.addDim(" << cppStringLiteral(dim.name) << ", dim_" << dim.name << ");\n";
     for (NodeId id = 0; id < tree.size(); ++id)

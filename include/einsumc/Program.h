@@ -89,6 +89,7 @@ struct ProgramDescription {
   std::string name;  ///< of the source, for --help
   int64_t ranks = 1; ///< the program runs on exactly so many
   DType dtype = DType::F32;
+  bool movesInSteps = false; ///< nodes compute while tensors move
   std::vector<DimDescription> dims;
   std::vector<TensorDescription> tensors;
   std::vector<NodeDescription> nodes; ///< in the order of evaluation
