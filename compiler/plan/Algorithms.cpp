@@ -6,6 +6,7 @@
 
 #include "compiler/plan/Algorithms.h"
 
+#include "compiler/plan/AlgorithmText.h"
 #include "compiler/support/Text.h"
 
 #include <algorithm>
@@ -98,29 +99,21 @@ std::optional<int> chunkPosition(const Tree &tree, NodeId node, const std::vecto
   return best;
 }
 
-AxisSchedule axisOf(const Tree &tree, NodeId node, DimId loop, Movement movement,
-                    const std::vector<DimId> &loops,
-                    std::optional<DimClass> chunks = std::nullopt) {
-  AxisSchedule axis{loop, copied(), Movement::None, 1};
-  if (movement == Movement::Stream) {
-    constexpr int64_t kParts = 4; // Of what a rank computes: a part comes while one is computed.
-    return {loop, atRoot(), movement, kParts};
-  }
-  const std::optional<Role> role = travellerOf(classOf(tree, node, loop));
-  if (!role)
-    return axis;
-  if (movement == Movement::None) {
-    axis.storage = *role == Role::C ? partial() : copied();
-    return axis;
-  }
-  const std::optional<int> position =
-      chunkPosition(tree, node, dimsOf(tree, node, *role), loops, chunks);
-  axis.storage = position ? split(*position, 1) : copied();
+/// The axis of a traveller whose chunks are cut along a position, or that has none to be cut along.
+AxisSchedule moved(DimId loop, Role role, Movement movement, std::optional<int> position) {
+  AxisSchedule axis{loop, position ? split(*position, 1) : copied(), movement, 1};
   // An input without a dim to be cut along is copied; a result is still added up.
-  axis.movement = position ? movement : *role == Role::C ? Movement::Gather : Movement::None;
-  if (*role == Role::C && axis.movement == Movement::Ring)
+  if (!position)
+    axis.movement = role == Role::C ? Movement::Gather : Movement::None;
+  // Of partial sums one part travels while another is computed.
+  if (role == Role::C && axis.movement == Movement::Ring)
     axis.pace = 2;
   return axis;
+}
+
+/// The axis of a traveller that does not move before or after, or of no traveller.
+AxisSchedule unmoved(DimId loop, std::optional<Role> role) {
+  return {loop, role == Role::C ? partial() : copied(), Movement::None, 1};
 }
 
 /// Factors of \p ranks, as equal as possible, the larger first.
@@ -179,43 +172,177 @@ NodeSchedule localSchedule(int64_t ranks) {
 }
 
 NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks) {
-  const bool sums = classOf(tree, node, dim) == DimClass::K;
-  return {{{ranks}, 0}, {axisOf(tree, node, dim, sums ? Movement::Gather : Movement::None, {dim})}};
+  const std::optional<Role> role = travellerOf(classOf(tree, node, dim));
+  if (role != Role::C)
+    return {{{ranks}, 0}, {unmoved(dim, role)}};
+  const std::optional<int> position =
+      chunkPosition(tree, node, dimsOf(tree, node, Role::C), {dim}, std::nullopt);
+  return {{{ranks}, 0}, {moved(dim, Role::C, Movement::Gather, position)}};
+}
+
+namespace {
+
+/// A row of the table for one node, with what the user has chosen.
+class Naming {
+public:
+  Naming(const Tree &tree, NodeId node, const Row &row, const AlgorithmText &text)
+      : tree(tree), node(node), row(row), text(text) {}
+
+  std::variant<NodeSchedule, std::string> run(int64_t ranks) {
+    chooseLoops();
+    const std::vector<int64_t> grid = chooseGrid(ranks);
+    if (!problem.empty())
+      return problem;
+    NodeSchedule schedule{{grid, 0}, {}};
+    for (std::size_t i = 0; i < loops.size(); ++i)
+      schedule.axes.push_back(axis(i));
+    if (problem.empty() && nextChunk < text.chunks.size())
+      fail("moves " + countText(nextChunk, "traveller") + ", but t= names " +
+           countText(text.chunks.size(), "dim"));
+    if (problem.empty() && text.pace > 0 && !movesInSteps)
+      fail("moves nothing while it computes: it has no pace");
+    if (!problem.empty())
+      return problem;
+    if (const std::string broken = checkNodeSchedule(tree, node, schedule, ranks); !broken.empty())
+      return "'" + text.name + "' does not fit " + equationText(tree, node) + ": " + broken;
+    return schedule;
+  }
+
+private:
+  void fail(const std::string &what) {
+    if (problem.empty())
+      problem = "'" + text.name + "' " + what;
+  }
+
+  static std::string countText(std::size_t count, const std::string &what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  }
+
+  std::vector<DimClass> classesOf(const RowAxis &axis) const {
+    if (axis.movement == Movement::Stream && !text.dims.empty())
+      return {DimClass::C, DimClass::M, DimClass::N};
+    if (axis.movement == Movement::Stream) // Rather along a dim that needs no operand everywhere.
+      return longestDim(tree, node, {DimClass::C}) ? std::vector{DimClass::C}
+                                                   : std::vector{DimClass::M, DimClass::N};
+    return row.eitherSide ? std::vector{DimClass::M, DimClass::N} : std::vector{axis.loop};
+  }
+
+  void chooseLoops() {
+    if (!text.dims.empty() && text.dims.size() != row.axes.size())
+      return fail("has " + std::to_string(row.axes.size()) +
+                  (row.axes.size() == 1 ? " axis" : " axes") + ", but dim= names " +
+                  countText(text.dims.size(), "dim"));
+    for (std::size_t i = 0; i < row.axes.size(); ++i) {
+      const std::vector<DimClass> classes = classesOf(row.axes[i]);
+      const std::optional<DimId> dim =
+          text.dims.empty() ? longestDim(tree, node, classes) : namedLoop(text.dims[i], classes);
+      if (!dim && problem.empty())
+        problem = lackText(tree, node, text.name, row.axes[i], row.eitherSide);
+      if (!dim)
+        return;
+      loops.push_back(*dim);
+    }
+  }
+
+  std::optional<DimId> namedLoop(const std::string &name, const std::vector<DimClass> &classes) {
+    for (const DimId dim : tree.iterationDims(node))
+      if (tree.dim(dim).name == name) {
+        if (std::find(classes.begin(), classes.end(), classOf(tree, node, dim)) != classes.end())
+          return dim;
+        fail("cannot cut " + equationText(tree, node) + " along '" + name +
+             "', which is of another class");
+        return std::nullopt;
+      }
+    fail("cannot cut " + equationText(tree, node) + " along '" + name + "', which it has not");
+    return std::nullopt;
+  }
+
+  std::vector<int64_t> chooseGrid(int64_t ranks) {
+    if (!text.grid.empty()) {
+      if (text.grid.size() != row.axes.size())
+        fail("has a grid of " + countText(row.axes.size(), "dimension") + ", but grid= one of " +
+             std::to_string(text.grid.size()));
+      return text.grid;
+    }
+    const std::optional<std::vector<int64_t>> grid = gridOf(row, ranks);
+    if (!grid)
+      fail("needs a grid with " +
+           std::string(row.shape == Shape::Cube ? "axes of the same extent" : "a square in it") +
+           ", which " + std::to_string(ranks) + " ranks are not");
+    return grid.value_or(std::vector<int64_t>{});
+  }
+
+  AxisSchedule axis(std::size_t i) {
+    const Movement movement = row.axes[i].movement;
+    const std::optional<Role> role = travellerOf(classOf(tree, node, loops[i]));
+    AxisSchedule result = unmoved(loops[i], role);
+    if (movement == Movement::Stream) {
+      constexpr int64_t kParts = 4; // Of what a rank computes: a part comes while one is computed.
+      result = {loops[i], atRoot(), movement, kParts};
+    } else if (role && movement != Movement::None) {
+      result = moved(loops[i], *role, movement, position(i, *role));
+    }
+    if (isStepping(result.movement)) {
+      movesInSteps = true;
+      if (text.pace > 0)
+        result.pace = text.pace;
+    }
+    return result;
+  }
+
+  /// The position of the traveller that its chunks are cut along.
+  std::optional<int> position(std::size_t i, Role role) {
+    const std::vector<DimId> &dims = dimsOf(tree, node, role);
+    if (text.chunks.empty())
+      return chunkPosition(tree, node, dims, loops, row.axes[i].chunks);
+    if (nextChunk == text.chunks.size()) {
+      fail("moves more travellers than t= names dims");
+      return std::nullopt;
+    }
+    const std::string &name = text.chunks[nextChunk++];
+    for (std::size_t p = 0; p < dims.size(); ++p)
+      if (tree.dim(dims[p]).name == name)
+        return static_cast<int>(p);
+    fail("cannot cut chunks of '" + tree.node(tensorOf(tree, node, role)).name + "' along '" +
+         name + "', which it has not in " + equationText(tree, node));
+    return std::nullopt;
+  }
+
+  const Tree &tree;
+  const NodeId node;
+  const Row &row;
+  const AlgorithmText &text;
+  std::vector<DimId> loops;
+  std::size_t nextChunk = 0;
+  bool movesInSteps = false;
+  std::string problem;
+};
+
+} // namespace
+
+std::string checkAlgorithm(llvm::StringRef text) {
+  const std::variant<AlgorithmText, std::string> parsed = parseAlgorithm(text);
+  if (const auto *problem = std::get_if<std::string>(&parsed))
+    return *problem;
+  const std::string &name = std::get<AlgorithmText>(parsed).name;
+  const std::vector<std::string> names = algorithmNames();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    return "unknown algorithm '" + name + "'; known are " + join(names, ", ");
+  if (name == "local" && text != "local")
+    return "'local' leaves nothing to choose";
+  return "";
 }
 
 std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
-                                                       llvm::StringRef name, int64_t ranks) {
-  if (name == "local")
+                                                       llvm::StringRef text, int64_t ranks) {
+  if (std::string problem = checkAlgorithm(text); !problem.empty())
+    return problem;
+  if (text == "local")
     return localSchedule(ranks);
-  const auto row =
-      std::find_if(table().begin(), table().end(), [&](const Row &r) { return r.name == name; });
-  if (row == table().end())
-    return "unknown algorithm '" + name.str() + "'; known are " + join(algorithmNames(), ", ");
-  std::vector<DimId> loops;
-  for (const RowAxis &axis : row->axes) {
-    std::vector<DimClass> classes{axis.loop};
-    if (row->eitherSide)
-      classes = {DimClass::M, DimClass::N};
-    if (axis.movement == Movement::Stream) // Rather along a dim that needs no operand everywhere.
-      classes = longestDim(tree, node, {DimClass::C}) ? std::vector{DimClass::C}
-                                                      : std::vector{DimClass::M, DimClass::N};
-    const std::optional<DimId> dim = longestDim(tree, node, classes);
-    if (!dim)
-      return lackText(tree, node, name, axis, row->eitherSide);
-    loops.push_back(*dim);
-  }
-  const std::optional<std::vector<int64_t>> grid = gridOf(*row, ranks);
-  if (!grid)
-    return "'" + name.str() + "' needs a grid with " +
-           (row->shape == Shape::Cube ? "axes of the same extent" : "a square in it") + ", which " +
-           std::to_string(ranks) + " ranks are not";
-  NodeSchedule schedule{{*grid, 0}, {}};
-  for (std::size_t i = 0; i < loops.size(); ++i)
-    schedule.axes.push_back(
-        axisOf(tree, node, loops[i], row->axes[i].movement, loops, row->axes[i].chunks));
-  if (const std::string problem = checkNodeSchedule(tree, node, schedule, ranks); !problem.empty())
-    return "'" + name.str() + "' does not fit " + equationText(tree, node) + ": " + problem;
-  return schedule;
+  const auto parsed = std::get<AlgorithmText>(parseAlgorithm(text));
+  const auto row = std::find_if(table().begin(), table().end(),
+                                [&](const Row &r) { return r.name == parsed.name; });
+  return Naming(tree, node, *row, parsed).run(ranks);
 }
 
 std::vector<std::string> algorithmNames() {

@@ -25,11 +25,15 @@ NodeSchedule localSchedule(int64_t ranks);
 /// longer than 1.
 NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks);
 
-/// The schedule that an algorithm's name gives a node on so many ranks: the grid is as square as
-/// the ranks factor, the dims of each class are the longest, chunks are cut along a traveller's
-/// longest other dim. On failure a text that says what the node lacks, or that the name is unknown.
+/// The schedule that an algorithm's name, with or without choices (AlgorithmText), gives a node on
+/// so many ranks. What is not chosen: the grid is as square as the ranks factor, the dims of each
+/// class are the longest, chunks are cut along a traveller's longest other dim. On failure a text
+/// that says what the node lacks, or what is wrong with the name.
 std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
-                                                       llvm::StringRef name, int64_t ranks);
+                                                       llvm::StringRef text, int64_t ranks);
+
+/// What is wrong with such a name for any node, or nothing.
+std::string checkAlgorithm(llvm::StringRef text);
 
 /// The names that `scheduleByName` knows, in the order of the documentation.
 std::vector<std::string> algorithmNames();

@@ -44,9 +44,8 @@ public:
 
 private:
   void applyToAll(llvm::StringRef name) {
-    const std::vector<std::string> known = algorithmNames();
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return error(name, "unknown algorithm '" + name + "'; known are " + join(known, ", "));
+    if (const std::string problem = checkAlgorithm(name); !problem.empty())
+      return error(name, problem);
     bool any = false;
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
