@@ -129,6 +129,12 @@ private:
   }
 
   std::byte *slot(std::size_t traveller, std::size_t index) const {
+    if (index < memory.homeSlots) {
+      const Tensor<T> &tensor = *tensors[stepping.travellers[traveller].role];
+      const Box own = table.chunk(traveller, table.steps() - memory.homeSlots + index);
+      return reinterpret_cast<std::byte *>(firstOf(own, tensor.data(), tensor.box()));
+    }
+    index -= memory.homeSlots;
     return slots[traveller] + index * static_cast<std::size_t>(memory.stride()) * sizeof(T);
   }
 
@@ -150,7 +156,7 @@ private:
 
   /// The next slot in turn for a step's chunk; what fills it waits for those who use it now.
   void useSlot(std::size_t traveller, std::size_t step, StepTransfer &transfer) {
-    slotOf[step] = slotUsers.size() % memory.slots;
+    slotOf[step] = (slotUsers.size() + firstSlot()) % memory.slots;
     transfer.data = slot(traveller, *slotOf[step]);
     if (slotUsers.size() >= memory.slots) {
       const std::size_t user = slotUsers[slotUsers.size() - memory.slots];
@@ -160,6 +166,13 @@ private:
     slotUsers.push_back(step);
     const std::size_t role = stepping.travellers[traveller].role;
     viewOf(role, step) = {reinterpret_cast<T *>(transfer.data), transfer.box};
+  }
+
+  /// The slot to begin with: with slots at home, such that the last chunk, the own one, gets them.
+  std::size_t firstSlot() const {
+    if (memory.homeSlots == 0)
+      return 0;
+    return memory.slots - (table.steps() - memory.homeSlots) % memory.slots;
   }
 
   void count(const Box &box) {
@@ -291,11 +304,13 @@ private:
       const bool arrives = arriving.contains(s);
       StepTransfer transfer = transferOf(t, Kind::Receive, nextRank(t), chunk);
       const Tensor<T> &tensor = *tensors[kResult];
-      if (table.isOwn(t, s) && isContiguous(chunk, tensor.box())) {
+      const bool isHomeSlot = memory.homeSlots > 0;
+      if (!isHomeSlot && table.isOwn(t, s) && isContiguous(chunk, tensor.box())) {
         transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
       } else {
         useSlot(t, s, transfer);
-        if (table.isOwn(t, s)) { // From the slot to its place, then the step adds there.
+        if (table.isOwn(t, s) &&
+            !isHomeSlot) { // From the slot to its place, then the step adds there.
           transfer.home = reinterpret_cast<std::byte *>(tensor.data());
           transfer.homeBlock = tensor.box();
           program.stepList[s].c = home(kResult);

@@ -7,6 +7,7 @@
 #include "einsumc/Stepping.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace einsumc {
 
@@ -225,6 +226,7 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
     return memory;
   int64_t largestStored = 0;
   std::size_t most = 0; // of the chunks that a rank does not own
+  int64_t smallest = std::numeric_limits<int64_t>::max();
   forEachRank(stepping, [&](const StepTable &table) {
     std::size_t foreign = 0;
     const Box stored = of.chunks.box(table.rank());
@@ -233,6 +235,7 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
       const Box chunk = table.chunk(traveller, s);
       foreign += table.isOwn(traveller, s) ? 0 : 1;
       memory.slotElements = std::max(memory.slotElements, volume(chunk));
+      smallest = std::min(smallest, volume(chunk));
       // A root has the chunks of all where it stores the tensor.
       const bool isStored = of.movement == StepMovement::Stream ? isRoot(stepping, of, table.rank())
                                                                 : table.isOwn(traveller, s);
@@ -241,11 +244,14 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
     }
     most = std::max(most, foreign);
   });
-  if (isResult && of.movement == StepMovement::Ring)
+  if (isResult && of.movement == StepMovement::Ring) {
     // The parts of a chunk that wait or are sent, and the one that is received or computed.
     memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
-  else
+    if (!memory.stages && smallest == memory.slotElements && smallest > 0)
+      memory.homeSlots = memory.slots - 1;
+  } else {
     memory.slots = std::min<std::size_t>(2, most);
+  }
   // Sums that are no one-sided transfers reach their owner in a slot.
   if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
     memory.stages = false;

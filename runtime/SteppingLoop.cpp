@@ -176,7 +176,8 @@ private:
   /// A rank that has nothing to add to a part of the result still starts its sums. What is stored
   /// here has been cleared by begin().
   void startFromZeros(const Step<T> &step) const {
-    if (step.adds || step.c.data() == result.data())
+    const bool isHome = step.c.data() == result.data() && step.c.box() == result.box();
+    if (step.adds || isHome)
       return;
     std::fill_n(step.c.data(), step.c.size(), T{0});
   }

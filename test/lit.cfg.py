@@ -77,7 +77,8 @@ for name in ("HOME", "TMPDIR", "EINSUMC_TEST_RANKS"):
 config.environment.update({
     # Memory that nobody wrote is NaN.
     "EINSUMC_POISON": "1",
-    "OMP_NUM_THREADS": "2",
+    # libgomp's own synchronisation is not known to the thread sanitizer.
+    "OMP_NUM_THREADS": "1" if "thread" in toolchain["sanitize"] else "2",
     "OMP_WAIT_POLICY": "passive",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -87,5 +88,8 @@ config.environment.update({
     # Aborting tells a sanitizer's report from the exit status 1 that `not` expects.
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
     "LSAN_OPTIONS": f"suppressions={test_dir}/lsan.supp:print_suppressions=0",
+    "TSAN_OPTIONS": f"suppressions={test_dir}/tsan.supp:ignore_noninstrumented_modules=1",
+    # UCX's hooks of memory functions and the thread sanitizer's exclude each other.
+    "UCX_MEM_EVENTS": "n",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
 })

@@ -120,6 +120,10 @@ if [[ $scope == all ]]; then
   stage "openmpi: unit tests" unit_tests openmpi || true
   stage "openmpi: tools" lit_tests openmpi 4 tools || true
   tests asan 3
+  if stage "tsan: build" build tsan; then
+    stage "tsan: unit tests" ctest --preset tsan -R 'Stepping|Communicator|Exchange' || true
+    stage "tsan: lit" lit_tests tsan 3,4,6 run/cases/stepping-loops.ein run/cases/sweep-matrix.ein || true
+  fi
   tests debug 2 frontend order plan lower codegen run
   tests no-libxsmm 4 run
   if stage "fuzzer: build" build fuzzer fuzzers; then

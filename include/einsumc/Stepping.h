@@ -125,6 +125,9 @@ StepTraffic trafficOf(const Stepping &stepping);
 /// Memory for the chunks of a traveller beside where it is stored, the same on all ranks.
 struct ChunkMemory {
   std::size_t slots = 0;    ///< of chunks under way or computed with
+  /// So many of them, the first, are the parts of a rank's own chunk where the result is stored: its
+  /// own comes last, until then they serve the others' chunks.
+  std::size_t homeSlots = 0;
   bool stages = false;      ///< parts of chunks are not contiguous where they are stored
   int64_t slotElements = 0; ///< the largest part of a chunk that is computed with at a time
   /// Behind the slots, where chunks are not contiguous: for a part that is sent or received, or,
@@ -133,7 +136,9 @@ struct ChunkMemory {
 
   /// From a slot to the next: whole cache lines, of elements of any type.
   int64_t stride() const { return (slotElements + 15) / 16 * 16; }
-  int64_t elements() const { return stride() * static_cast<int64_t>(slots) + stageElements; }
+  int64_t elements() const {
+    return stride() * static_cast<int64_t>(slots - homeSlots) + stageElements;
+  }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
 
