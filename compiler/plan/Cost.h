@@ -14,13 +14,13 @@ namespace einsumc {
 
 /// The prediction for one node, its moves included.
 struct NodeCost {
-  double seconds = 0;        ///< compute, then transfer
+  double seconds = 0;        ///< all; of a stepping loop with what its transfers hide behind
   double computeSeconds = 0; ///< of the busiest rank
   double bytes = 0;          ///< sent between ranks, summed over the ranks
 };
 
 /// Predicts a node with the machine's rates: what the busiest rank computes as `localCost` has it,
-/// transfers as alpha + beta * w per rank.
+/// a stepping loop as `stepCost` has it, transfers before and after as alpha + beta * w per rank.
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node);
 
 } // namespace einsumc

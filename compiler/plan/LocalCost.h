@@ -53,6 +53,11 @@ LocalCost localCost(const LocalWork &work, const Machine &machine);
 /// \pre the node is no input, and tree.isBinary()
 LocalWork localWork(const Tree &tree, NodeId node);
 
+/// The work on a box of the node's iteration dims, with blocks of just that part in the tree's
+/// orders.
+/// \pre as above
+LocalWork localWork(const Tree &tree, NodeId node, const Box &part);
+
 /// The work of the busiest rank under a schedule, its blocks stored in the tree's orders.
 /// \pre as above
 LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule);

@@ -36,22 +36,25 @@ LocalWork localWork(const Tree &tree, NodeId node) {
   return work;
 }
 
-LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+LocalWork localWork(const Tree &tree, NodeId node, const Box &part) {
   LocalWork work{{}, tree.elementType(), tree.node(node).kind == NodeKind::Unary};
   const std::vector<DimId> dims = tree.iterationDims(node);
-  const Layout layout = workLayout(tree, node, schedule);
-  // The first rank of a grid has the largest block.
-  const Box busiest = layout.box(layout.grid.firstRank);
   for (std::size_t d = 0; d < dims.size(); ++d)
-    work.dims.push_back({classOf(tree, node, dims[d]), busiest[d].size(), {}});
+    work.dims.push_back({classOf(tree, node, dims[d]), part[d].size(), {}});
   for (const Role role : rolesOf(tree, node)) {
     std::vector<int64_t> extents;
     for (const DimId dim : dimsOf(tree, node, role))
       extents.push_back(
-          busiest[static_cast<std::size_t>(llvm::find(dims, dim) - dims.begin())].size());
+          part[static_cast<std::size_t>(llvm::find(dims, dim) - dims.begin())].size());
     addStrides(dimsOf(tree, node, role), extents, role, dims, work);
   }
   return work;
+}
+
+LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  const Layout layout = workLayout(tree, node, schedule);
+  // The first rank of a grid has the largest block.
+  return localWork(tree, node, layout.box(layout.grid.firstRank));
 }
 
 } // namespace einsumc

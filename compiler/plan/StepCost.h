@@ -1,0 +1,32 @@
+//===- StepCost.h - what a stepping loop is predicted to take ---------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_STEPCOST_H
+#define EINSUMC_PLAN_STEPCOST_H
+
+#include "compiler/ir/Machine.h"
+#include "compiler/ir/Schedule.h"
+
+namespace einsumc {
+
+/// The prediction for the steps of one node.
+struct StepCost {
+  double seconds = 0;        ///< from the first step to the end of the last transfer
+  double computeSeconds = 0; ///< of all steps
+};
+
+/// Plays the steps of the grid's first rank, which has the largest blocks: transfers, one after the
+/// other at alpha + beta w, run while steps compute; a step waits for its chunks, and a transfer
+/// for the slot that it goes to. A chunk that is broadcast to q ranks takes alpha log2 q + 2
+/// (q-1)/q beta w (R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective
+/// Communication Operations in MPICH", IJHPCA 19, 2005), or beta w log2 q where that is less; a
+/// root that streams serves all ranks in turn.
+StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
+                  const Link &link);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_STEPCOST_H

@@ -1,0 +1,109 @@
+//===- StepCostTest.cpp - what a stepping loop is predicted to take ---------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/StepCost.h"
+
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Algorithms.h"
+#include "compiler/plan/LocalCost.h"
+
+#include "compiler/support/Diagnostics.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+using namespace einsumc;
+
+namespace {
+
+constexpr NodeId kProduct = 2;
+constexpr int64_t kRanks = 4, kExtent = 512;
+/// A chunk of a matrix over four ranks.
+constexpr double kChunkBytes = kExtent * kExtent / kRanks * 4;
+
+Tree product() {
+  Diagnostics diagnostics(llvm::errs());
+  const std::optional<Tree> tree = readEin(
+      diagnostics.addText("c.ein", "dim m = 512, n = 512, k = 512; input A[m, k]; input B[k, n];"
+                                   "output C[m, n] = A[m, k] * B[k, n];"),
+      diagnostics);
+  return *orderGreedily(normalise(*tree), diagnostics);
+}
+
+class StepCosts : public testing::Test {
+protected:
+  /// \param share a link whose transfer of a chunk takes so many times as long as a step
+  StepCost cost(const std::string &algorithm, double share, double alpha = 0) {
+    const auto schedule = scheduleByName(tree, kProduct, algorithm, kRanks);
+    if (const auto *const problem = std::get_if<std::string>(&schedule))
+      throw std::runtime_error(*problem);
+    const std::optional<Stepping> stepping =
+        steppingOf(tree, kProduct, std::get<NodeSchedule>(schedule));
+    Box step(3, Interval{0, kExtent});
+    for (std::size_t d = 0; d < 3; ++d) // The loop dim is cut, and the other that chunks have.
+      step[d] = stepping->work.box(0)[d];
+    Interval &cut = step[stepping->dim];
+    cut.end = cut.begin + cut.size() / kRanks;
+    stepSeconds = localCost(localWork(tree, kProduct, step), machine).seconds();
+    return stepCost(tree, kProduct, *stepping, machine, {alpha, share * stepSeconds / kChunkBytes});
+  }
+
+  const Tree tree = product();
+  const Machine machine;
+  double stepSeconds = 0; ///< of the last cost()
+};
+
+TEST_F(StepCosts, freeTransfersTakeNoTime) {
+  for (const char *const algorithm : {"ring_m", "ring_n", "one_sided(grid=1x4)"}) {
+    const StepCost costs = cost(algorithm, 0);
+    EXPECT_NEAR(costs.seconds, 4 * stepSeconds, 1e-3 * stepSeconds) << algorithm;
+    EXPECT_DOUBLE_EQ(costs.seconds, costs.computeSeconds) << algorithm;
+  }
+}
+
+TEST_F(StepCosts, shortTransfersHideBehindSteps) {
+  for (const char *const algorithm : {"ring_m", "ring_n"}) {
+    const StepCost costs = cost(algorithm, 0.9);
+    EXPECT_NEAR(costs.seconds, 4 * stepSeconds, 1e-3 * stepSeconds) << algorithm;
+  }
+}
+
+TEST_F(StepCosts, longTransfersHideTheSteps) {
+  for (const char *const algorithm :
+       {"ring_m", "ring_n"}) { // A step, then three transfers in a row.
+    const StepCost costs = cost(algorithm, 5);
+    EXPECT_NEAR(costs.seconds, (3 * 5 + 1) * stepSeconds, 1e-2 * stepSeconds) << algorithm;
+  }
+}
+
+TEST_F(StepCosts, sumsThatRotateHideBehindTheOtherParts) {
+  const StepCost fast = cost("ring_k", 0);
+  EXPECT_DOUBLE_EQ(fast.seconds, fast.computeSeconds);
+  const StepCost equal = cost("ring_k", 0.9), slow = cost("ring_k", 5);
+  EXPECT_LT(equal.seconds, 1.2 * equal.computeSeconds);
+  EXPECT_GT(slow.seconds, 3 * 5 * stepSeconds);
+}
+
+TEST_F(StepCosts, partsCostMessages) {
+  cost("ring_m", 0);
+  const double alpha = stepSeconds;
+  const double whole = cost("ring_m(pace=1)", 0, alpha).seconds;
+  EXPECT_GT(cost("ring_m(pace=8)", 0, alpha).seconds, 2 * whole);
+}
+
+TEST_F(StepCosts, aRootThatStreamsServesAll) {
+  const StepCost costs = cost("master_worker", 10);
+  // Three ranks get a quarter each of A, and return one of C.
+  EXPECT_GT(costs.seconds, 2 * 3 * 10 * stepSeconds);
+}
+
+} // namespace
