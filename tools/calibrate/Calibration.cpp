@@ -8,6 +8,7 @@
 
 #include "CopyRates.h"
 #include "KernelRates.h"
+#include "NetworkRates.h"
 #include "Roofline.h"
 
 #include "llvm/Support/Format.h"
@@ -28,6 +29,8 @@ using namespace measure;
 
 /// Three significant digits: more would be noise.
 double rounded(double value) {
+  if (value <= 0)
+    return 0;
   const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2);
   return std::round(value / digit) * digit;
 }
@@ -59,8 +62,8 @@ int64_t cacheBytes(int level) {
 
 class Calibrator {
 public:
-  explicit Calibrator(bool quick)
-      : effort(quick ? Effort{0.0001, 3} : Effort{0.001, 15}), quick(quick) {}
+  Calibrator(const Communicator &world, bool quick)
+      : world(world), effort(quick ? Effort{0.0001, 3} : Effort{0.001, 15}), quick(quick) {}
 
   Machine run() {
     measureShare();
@@ -68,6 +71,7 @@ public:
     measureBandwidths();
     measureKernels();
     measurePacking();
+    measureNetwork();
     return std::move(machine);
   }
 
@@ -80,6 +84,20 @@ private:
     const int64_t pages = systemValue(_SC_PHYS_PAGES, 0);
     if (pages > 0)
       machine.memory = pages * systemValue(_SC_PAGESIZE, 4096) / machine.ranksPerNode;
+  }
+
+  void measureNetwork() {
+    if (world.size() == 1)
+      return;
+    const NetworkRates rates = networkRates(world, quick);
+    machine.memory = machine.memory * machine.ranksPerNode / rates.ranksPerNode;
+    machine.ranksPerNode = rates.ranksPerNode;
+    const auto take = [](const std::optional<MessageRate> &rate, Link &link) {
+      if (rate)
+        link = {rounded(rate->latency), rounded(rate->secondsPerByte)};
+    };
+    take(rates.withinNode, machine.withinNode);
+    take(rates.betweenNodes, machine.betweenNodes);
   }
 
   void measureFlops() {
@@ -136,6 +154,7 @@ private:
     machine.pack = {fit(false), fit(true), rounded(scatterRate(effort))};
   }
 
+  const Communicator &world;
   Effort effort;
   bool quick;
   Machine machine;
@@ -155,10 +174,10 @@ private:
 
 } // namespace
 
-Machine calibrate(bool quick) { return Calibrator(quick).run(); }
+Machine calibrate(const Communicator &world, bool quick) { return Calibrator(world, quick).run(); }
 
 void printSummary(const Machine &machine, llvm::raw_ostream &out) {
-  constexpr double kGiga = 1e9, kNano = 1e-9, kMiB = 1 << 20;
+  constexpr double kGiga = 1e9, kNano = 1e-9, kMicro = 1e-6, kMiB = 1 << 20;
   Summary summary(out);
   summary.line("threads", static_cast<double>(machine.threads), "");
   summary.line("memory", static_cast<double>(machine.memory) / kMiB, "MiB");
@@ -177,6 +196,11 @@ void printSummary(const Machine &machine, llvm::raw_ostream &out) {
     summary.line(name + std::string(", a row from memory"), copy.memoryRow / kNano, "ns more");
   }
   summary.line("scattering", machine.pack.scattered / kGiga, "GB/s");
+  for (const auto &[name, link] : {std::pair("within a node", machine.withinNode),
+                                   std::pair("between nodes", machine.betweenNodes)}) {
+    summary.line(std::string("message ") + name, link.alpha / kMicro, "us");
+    summary.line(std::string("message ") + name + ", long", 1 / link.beta / kGiga, "GB/s");
+  }
   out << "kernel efficiency, % of the peak\n    bytes of m |  k:";
   for (const int64_t k : machine.kernelEfficiency.k)
     out << llvm::format("%5lld", static_cast<long long>(k));

@@ -8,16 +8,18 @@
 #define EINSUMC_CALIBRATE_CALIBRATION_H
 
 #include "compiler/ir/Machine.h"
+#include "einsumc/Communicator.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 namespace einsumc {
 
 /// Measures one rank of this machine with as many threads as OpenMP's next team has: its share of
-/// the memory, flops, bandwidths, kernels and copies. The members that describe the network keep
-/// their built-in values.
+/// the memory, flops, bandwidths, kernels and copies, while the other ranks do the same; then the
+/// messages between ranks of a node and of several. What there are no ranks for keeps its built-in
+/// value. Collective; the result is rank 0's.
 /// \param quick in about a second, less exactly
-Machine calibrate(bool quick);
+Machine calibrate(const Communicator &world, bool quick);
 
 /// Prints what was measured as an aligned table for people.
 void printSummary(const Machine &machine, llvm::raw_ostream &stream);

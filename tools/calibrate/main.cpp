@@ -6,7 +6,9 @@
 
 #include "Calibration.h"
 
+#include "../../runtime/DefaultThreads.h"
 #include "compiler/support/CommandLine.h"
+#include "einsumc/Communicator.h"
 #include "einsumc/Config.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -21,6 +23,9 @@
 
 #include <array>
 #include <ctime>
+#include <exception>
+#include <span>
+#include <string>
 
 using namespace einsumc;
 
@@ -75,14 +80,8 @@ int complain(const std::string &file, std::error_code failure) {
   return kFailure;
 }
 
-int run(const CommandLine &line) {
-  if (line.threads.getNumOccurrences() > 0) {
-    if (line.threads < 1) {
-      llvm::errs() << "einsumc-calibrate: --threads must be at least 1\n";
-      return kUsage;
-    }
-    omp_set_num_threads(line.threads);
-  }
+/// What rank 0 does; the others measure alone.
+int run(const CommandLine &line, const Communicator &world) {
   // Opened before the measurements, which take a while; the file that is there stays until they are
   // done.
   const bool isFile = line.output != "-" && (!llvm::sys::fs::exists(line.output) ||
@@ -90,11 +89,13 @@ int run(const CommandLine &line) {
   const std::string part = isFile ? line.output + ".part" : std::string(line.output);
   std::error_code failure;
   llvm::raw_fd_ostream out(part, failure);
+  int64_t mayMeasure = failure ? 0 : 1;
+  maxOverRanks(world, std::span(&mayMeasure, 1));
   if (failure)
     return complain(line.output, failure);
   if (isFile)
     llvm::sys::RemoveFileOnSignal(part);
-  Machine machine = calibrate(line.quick);
+  Machine machine = calibrate(world, line.quick);
   machine.comment = origin();
   printSummary(machine, llvm::errs());
   print(machine, out);
@@ -104,6 +105,29 @@ int run(const CommandLine &line) {
   if (!failure && isFile)
     failure = llvm::sys::fs::rename(part, line.output);
   return failure ? complain(line.output, failure) : kSuccess;
+}
+
+/// What the other ranks do, unless rank 0 cannot write.
+int measureAlong(const CommandLine &line, const Communicator &world) {
+  int64_t mayMeasure = 0;
+  maxOverRanks(world, std::span(&mayMeasure, 1));
+  if (mayMeasure != 0)
+    calibrate(world, line.quick);
+  return mayMeasure != 0 ? kSuccess : kFailure;
+}
+
+/// Under mpirun rank 0 writes the file, and says what is wrong with it before all measure.
+int start(const CommandLine &line, int argc, char **argv) {
+  try {
+    const Environment environment(&argc, &argv);
+    const Communicator world(MPI_COMM_WORLD);
+    omp_set_num_threads(line.threads.getNumOccurrences() > 0 ? int{line.threads}
+                                                             : defaultThreads(world));
+    return world.rank() == 0 ? run(line, world) : measureAlong(line, world);
+  } catch (const std::exception &error) {
+    llvm::errs() << "einsumc-calibrate: " << error.what() << "\n";
+    return kFailure;
+  }
 }
 
 } // namespace
@@ -123,5 +147,9 @@ int main(int argc, char **argv) {
     llvm::errs() << problems;
     return kUsage;
   }
-  return run(line);
+  if (line.threads.getNumOccurrences() > 0 && line.threads < 1) {
+    llvm::errs() << "einsumc-calibrate: --threads must be at least 1\n";
+    return kUsage;
+  }
+  return start(line, argc, argv);
 }
