@@ -88,6 +88,9 @@ struct Machine {
   bool operator==(const Machine &) const = default;
 };
 
+/// A machine that is known by name: `laptop`, `two-socket`, `cluster-100g`.
+std::optional<Machine> builtInMachine(llvm::StringRef name);
+
 /// Prints the machine as the JSON that `readMachine` reads.
 void print(const Machine &machine, llvm::raw_ostream &stream);
 

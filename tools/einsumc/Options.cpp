@@ -6,6 +6,7 @@
 
 #include "Options.h"
 
+#include "compiler/ir/Machine.h"
 #include "compiler/support/CommandLine.h"
 #include "einsumc/Config.h"
 
@@ -59,8 +60,9 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<long long> ranks{"ranks", cl::desc("Ranks to plan for (default 1)"), cl::init(1),
                            cl::value_desc("P"), cl::cat(category)};
-  cl::opt<std::string> machine{"machine", cl::desc("Machine file (default: built in)"),
-                               cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<std::string> machine{
+      "machine", cl::desc("Machine file, or laptop, two-socket, cluster-100g (default: built in)"),
+      cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<std::string> memory{"memory",
                               cl::desc("Bytes that a rank may use for tensors, e.g. 4GiB"),
                               cl::value_desc("SIZE"), cl::cat(category)};
@@ -189,7 +191,8 @@ bool fill(const CommandLine &line, Options &options) {
   }
   options.output = line.output;
   options.stage = line.stage;
-  options.machineFile = given(line.machine);
+  const std::optional<std::string> machine = given(line.machine);
+  (machine && builtInMachine(*machine) ? options.machineName : options.machineFile) = machine;
   options.planFile = given(line.plan);
   options.algorithms.assign(line.algorithms.begin(), line.algorithms.end());
   options.dimOrder = line.dimOrder;

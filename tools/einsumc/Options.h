@@ -33,6 +33,7 @@ struct Options {
   std::string output = "-";
   Stage stage = Stage::Cpp;
   int64_t ranks = 1;
+  std::optional<std::string> machineName; ///< of a built-in machine
   std::optional<std::string> machineFile;
   std::optional<int64_t> memory;
   std::optional<std::string> planFile;

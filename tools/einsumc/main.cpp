@@ -94,6 +94,8 @@ private:
   }
 
   std::optional<Machine> machineToUse() {
+    if (options.machineName)
+      return builtInMachine(*options.machineName);
     if (!options.machineFile)
       return Machine{};
     const std::optional<llvm::StringRef> text = readFile(*options.machineFile, diagnostics);
@@ -103,7 +105,7 @@ private:
   }
 
   bool fitsMemory(const Tree &tree, const Machine &machine, const Schedule &schedule) {
-    if (!options.memory && !options.machineFile)
+    if (!options.memory && !options.machineFile && !options.machineName)
       return true;
     return checkMemory(tree, schedule, options.memory.value_or(machine.memory));
   }
