@@ -266,6 +266,18 @@ TEST_F(SteppingLoops, resultsOnALine) {
             makeCase(kPlain, {3, 15, 17, 9}, {{ranks()}, 0}, {kK}, dim, pace, {{2, movement, 0}}));
 }
 
+/// Even, contiguous parts of sums rotate through the place of the rank's own: one slot more.
+TEST_F(SteppingLoops, sumsInTheResultsOwnMemory) {
+  for (const int64_t summed : {1, 9}) // Of 1 only the first rank has some.
+    for (int64_t pace = 2; pace <= 4; ++pace) {
+      const SteppingCase of = makeCase(kPlain, {12 * ranks(), 2, 5, summed}, {{ranks()}, 0}, {kK},
+                                       kC, pace, {{2, StepMovement::Ring, 0}});
+      check<double>(of, 3);
+      const ChunkMemory memory = chunkMemory(of.stepping, 0);
+      EXPECT_EQ(memory.elements(), ranks() == 1 ? 0 : memory.stride()) << "pace " << pace;
+    }
+}
+
 TEST_F(SteppingLoops, lockStepOnGrids) {
   for (int64_t rows = 1; rows <= ranks(); ++rows)
     for (const StepMovement a : kMovements)
