@@ -86,7 +86,16 @@ private:
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
     const double runs = elements / dims.run(Role::C, blocks.counts);
     return memory.stream(elements) + memory.rows(runs) +
-           (isDirect() ? 0 : memory.scatter(elements));
+           (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
+  }
+
+  /// Elements of a tile that go from its buffer to C together.
+  double scatteredAtOnce() const {
+    constexpr int64_t kVectorBytes = 32;
+    const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
+    return dims.isUnit(Role::C, m.front())
+               ? toDouble(std::min(runInC(DimClass::M), kVectorBytes / sizeInBytes(type)))
+               : 1;
   }
 
   double packsOfLeft() const {
