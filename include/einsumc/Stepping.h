@@ -124,9 +124,9 @@ StepTraffic trafficOf(const Stepping &stepping);
 
 /// Memory for the chunks of a traveller beside where it is stored, the same on all ranks.
 struct ChunkMemory {
-  std::size_t slots = 0;    ///< of chunks under way or computed with
-  /// So many of them, the first, are the parts of a rank's own chunk where the result is stored: its
-  /// own comes last, until then they serve the others' chunks.
+  std::size_t slots = 0; ///< of chunks under way or computed with
+  /// So many of them, the first, are the parts of a rank's own chunk where the result is stored:
+  /// its own comes last, until then they serve the others' chunks.
   std::size_t homeSlots = 0;
   bool stages = false;      ///< parts of chunks are not contiguous where they are stored
   int64_t slotElements = 0; ///< the largest part of a chunk that is computed with at a time
