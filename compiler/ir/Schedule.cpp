@@ -205,6 +205,12 @@ std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSche
   }
   if (stepping.travellers.empty())
     return std::nullopt;
+  // A chunk falls into no more parts than it has indices.
+  int64_t chunks = 1;
+  for (const Traveller &traveller : stepping.travellers)
+    chunks = std::max(chunks, schedule.grid.extents[traveller.axis]);
+  const int64_t longest = (stepping.work.extents[stepping.dim] + chunks - 1) / chunks;
+  stepping.pace = std::min(stepping.pace, longest);
   llvm::sort(stepping.travellers,
              [](const Traveller &a, const Traveller &b) { return a.role < b.role; });
   return stepping;

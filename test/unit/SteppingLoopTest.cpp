@@ -269,7 +269,7 @@ TEST_F(SteppingLoops, resultsOnALine) {
 /// Even, contiguous parts of sums rotate through the place of the rank's own: one slot more.
 TEST_F(SteppingLoops, sumsInTheResultsOwnMemory) {
   for (const int64_t summed : {1, 9}) // Of 1 only the first rank has some.
-    for (int64_t pace = 2; pace <= 4; ++pace) {
+    for (int64_t pace = 1; pace <= 4; ++pace) {
       const SteppingCase of = makeCase(kPlain, {12 * ranks(), 2, 5, summed}, {{ranks()}, 0}, {kK},
                                        kC, pace, {{2, StepMovement::Ring, 0}});
       check<double>(of, 3);
