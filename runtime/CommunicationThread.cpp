@@ -106,29 +106,33 @@ template <class Duration> void CommunicationThread::sleep(Duration atMost) {
 
 void CommunicationThread::workOn(CommunicationJob &current) {
   using State = CommunicationJob::State;
-  int looks = 0;
+  int looks = 0, yields = 0;
   auto lastMove = std::chrono::steady_clock::now();
   while (true) {
     const State state = current.advance();
     if (state == State::Done)
       return; // The job may be gone.
     if (state == State::Moved) {
-      looks = 0;
+      yields = 0;
       lastMove = std::chrono::steady_clock::now();
       continue;
     }
     if (state == State::Blocked) {
       sleep(std::chrono::hours(1));
-      looks = 0;
+      yields = 0;
       lastMove = std::chrono::steady_clock::now();
       continue;
     }
-    if (state == State::Needed && ++looks < kYields) {
-      sched_yield();
-      continue;
+    if (state == State::Needed) {
+      if (++yields < kYields) {
+        sched_yield();
+        continue;
+      }
+    } else {
+      yields = 0; // The next who waits is served at once.
+      if (++looks % kLooks != 0)
+        continue;
     }
-    if (state == State::Waiting && ++looks % kLooks != 0)
-      continue;
     const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - lastMove;
     sleep(std::clamp<std::chrono::nanoseconds>(
         passed / kFraction, kShortestSleep, state == State::Needed ? kLongestWait : kLongestSleep));
