@@ -34,9 +34,10 @@ template <class T> bool isWorthGenerating(const TileShape &s) {
 #endif
   constexpr int64_t kTiny = 64;
   // A panel that is read from end to end comes from the second-level cache as fast.
-  const bool isPanel = s.aK == s.m;
+  constexpr int64_t kPanelBytes = 64 << 10;
+  const int64_t bytes = s.m * s.k * static_cast<int64_t>(sizeof(T));
   if (hasMasks || s.m % simd::kLanes<T> == 0)
-    return isPanel || s.m * s.k * static_cast<int64_t>(sizeof(T)) <= kCacheBytes;
+    return bytes <= (s.aK == s.m ? std::max(kPanelBytes, kCacheBytes) : kCacheBytes);
   return s.c == 1 && s.m * s.n * s.k <= kTiny;
 }
 
