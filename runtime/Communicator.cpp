@@ -129,25 +129,42 @@ Environment::~Environment() {
 
 Communicator::Communicator(MPI_Comm parent) {
   checkMpi(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  prepare();
+}
+
+void Communicator::prepare() {
   checkMpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   checkMpi(MPI_Comm_rank(comm, &rankValue), "MPI_Comm_rank");
   checkMpi(MPI_Comm_size(comm, &sizeValue), "MPI_Comm_size");
 }
 
 Communicator::~Communicator() {
-  if (!isFinalized())
+  if (comm != MPI_COMM_NULL && !isFinalized())
     MPI_Comm_free(&comm);
 }
 
-int Communicator::ranksOnNode() const {
+std::unique_ptr<Communicator> Communicator::own(MPI_Comm made) {
+  if (made == MPI_COMM_NULL)
+    return nullptr;
+  std::unique_ptr<Communicator> result(new Communicator);
+  result->comm = made;
+  result->prepare();
+  return result;
+}
+
+std::unique_ptr<Communicator> Communicator::split(int color, int key) const {
+  barrier(*this); // Late ranks are waited for politely.
+  MPI_Comm part = MPI_COMM_NULL;
+  checkMpi(MPI_Comm_split(comm, color, key, &part), "MPI_Comm_split");
+  return own(part);
+}
+
+std::unique_ptr<Communicator> Communicator::splitByNode() const {
+  barrier(*this);
   MPI_Comm node = MPI_COMM_NULL;
   checkMpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rankValue, MPI_INFO_NULL, &node),
            "MPI_Comm_split_type");
-  int ranks = 1;
-  const int code = MPI_Comm_size(node, &ranks);
-  MPI_Comm_free(&node);
-  checkMpi(code, "MPI_Comm_size");
-  return ranks;
+  return own(node);
 }
 
 void waitPolitely(const std::function<bool()> &ready,

@@ -13,29 +13,24 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
 namespace einsumc {
 namespace {
 
-/// From so many cores on a rank's communication thread has one to itself: looking after a network
-/// takes a tenth of a core, by which it would delay the whole team.
+/// From so many cores on a rank's communication thread has one to itself. What it takes of a core
+/// it would take of the whole team: a hundredth over shared memory, a sixth over TCP.
 constexpr int kManyCores = 16;
 
 /// The core sets of all ranks of this node.
 std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
-  barrier(comm); // Late ranks are waited for politely.
-  MPI_Comm node = MPI_COMM_NULL;
-  checkMpi(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
-           "MPI_Comm_split_type");
-  int ranks = 1;
-  MPI_Comm_size(node, &ranks);
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
-  const int code =
-      MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node);
-  MPI_Comm_free(&node);
-  checkMpi(code, "MPI_Allgather");
+  const std::unique_ptr<Communicator> node = comm.splitByNode();
+  std::vector<cpu_set_t> all(static_cast<std::size_t>(node->size()));
+  checkMpi(
+      MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node->get()),
+      "MPI_Allgather");
   return all;
 }
 

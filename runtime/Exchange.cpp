@@ -5,6 +5,8 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "einsumc/Exchange.h"
+
+#include "BoxView.h"
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
@@ -14,30 +16,13 @@ namespace einsumc {
 
 namespace {
 
-/// Where a box lies in a row-major block around it.
-struct BoxView {
-  int64_t offset = 0;
-  std::vector<int64_t> strides;
-
-  BoxView(const Box &box, const Box &block) : strides(block.size()) {
-    int64_t stride = 1;
-    for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size()) {
-      strides[p] = stride;
-      offset += (box[p].begin - block[p].begin) * stride;
-    }
-  }
-};
-
 /// Copies (or adds) a box of one row-major block to where it lies in another.
 template <class T>
 void moveBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock,
              bool adds) {
   const BoxView toView(box, toBlock);
   const BoxView fromView(box, fromBlock);
-  std::vector<CopyLoop> loops;
-  loops.reserve(box.size());
-  for (std::size_t p = 0; p < box.size(); ++p)
-    loops.push_back({box[p].size(), toView.strides[p], fromView.strides[p]});
+  const std::vector<CopyLoop> loops = copyLoops(box, toView, fromView);
   if (adds)
     addStrided<T>(to + toView.offset, from + fromView.offset, std::span<const CopyLoop>(loops));
   else

@@ -6,6 +6,8 @@
 
 #include "StepProgram.h"
 
+#include "BoxView.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,12 +16,8 @@
 namespace einsumc {
 
 template <class T>
-BlockView<T>::BlockView(T *elements, Box of) : elements(elements), block(std::move(of)) {
-  strides.resize(block.size());
-  int64_t stride = 1;
-  for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size())
-    strides[p] = stride;
-}
+BlockView<T>::BlockView(T *elements, Box of)
+    : elements(elements), block(std::move(of)), strides(BoxView(block, block).strides) {}
 
 template class BlockView<float>;
 template class BlockView<double>;
@@ -27,14 +25,6 @@ template class BlockView<double>;
 namespace {
 
 constexpr std::size_t kResult = 2; ///< the role of C
-
-/// The element of a row-major block at which a box begins.
-template <class T> T *firstOf(const Box &box, T *elements, const Box &block) {
-  std::ptrdiff_t offset = 0, stride = 1;
-  for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size())
-    offset += (box[p].begin - block[p].begin) * stride;
-  return elements + offset;
-}
 
 /// Whether kernels that were made for one step compute the other.
 template <class T> bool haveOneShape(const Step<T> &a, const Step<T> &b) {
@@ -128,11 +118,15 @@ private:
     return transfer;
   }
 
+  /// Where a box of what the rank stores begins.
+  std::byte *atHome(std::size_t traveller, const Box &box) const {
+    const Tensor<T> &tensor = *tensors[stepping.travellers[traveller].role];
+    return reinterpret_cast<std::byte *>(tensor.data() + BoxView(box, tensor.box()).offset);
+  }
+
   std::byte *slot(std::size_t traveller, std::size_t index) const {
     if (index < memory.homeSlots) {
-      const Tensor<T> &tensor = *tensors[stepping.travellers[traveller].role];
-      const Box own = table.chunk(traveller, table.steps() - memory.homeSlots + index);
-      return reinterpret_cast<std::byte *>(firstOf(own, tensor.data(), tensor.box()));
+      return atHome(traveller, table.chunk(traveller, table.steps() - memory.homeSlots + index));
     }
     index -= memory.homeSlots;
     return slots[traveller] + index * static_cast<std::size_t>(memory.stride()) * sizeof(T);
@@ -142,8 +136,7 @@ private:
   void useHome(std::size_t traveller, StepTransfer &transfer) {
     const Tensor<T> &tensor = *tensors[stepping.travellers[traveller].role];
     if (isContiguous(transfer.box, tensor.box())) {
-      transfer.data =
-          reinterpret_cast<std::byte *>(firstOf(transfer.box, tensor.data(), tensor.box()));
+      transfer.data = atHome(traveller, transfer.box);
       return;
     }
     transfer.data = slot(traveller, memory.slots);
@@ -306,7 +299,7 @@ private:
       const Tensor<T> &tensor = *tensors[kResult];
       const bool isHomeSlot = memory.homeSlots > 0;
       if (!isHomeSlot && table.isOwn(t, s) && isContiguous(chunk, tensor.box())) {
-        transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
+        transfer.data = atHome(t, chunk);
       } else {
         useSlot(t, s, transfer);
         if (table.isOwn(t, s) &&
@@ -345,7 +338,7 @@ private:
       transfer.isRoot = table.isOwn(t, s);
       transfer.peerRank = static_cast<int>(table.owner(t, s));
       if (transfer.isRoot && isContiguous(chunk, tensor.box())) {
-        transfer.data = reinterpret_cast<std::byte *>(firstOf(chunk, tensor.data(), tensor.box()));
+        transfer.data = atHome(t, chunk);
       } else {
         refillAfter(t, s, transfer);
         if (transfer.isRoot) {
@@ -498,7 +491,7 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
         key = static_cast<int>(std::exchange(place[traveller.axis], 0));
         color = static_cast<int>(grid.rankAt(place));
       }
-      groups.back() = std::make_unique<AxisGroup>(comm, color, key);
+      groups.back() = comm.split(color, key);
     }
     if (isOneSided) {
       const std::size_t t = groups.size() - 1;

@@ -55,8 +55,9 @@ private:
   std::vector<Step<T>> stepList, shapeList;
   std::vector<StepTransfer> transferList;
   std::vector<std::vector<std::size_t>> laneList;
-  std::vector<std::unique_ptr<AxisGroup>> groups; ///< by traveller
-  std::vector<std::unique_ptr<Window>> windows;   ///< by traveller
+  /// By traveller: the ranks of its axis that share it, and the tensor that they store.
+  std::vector<std::unique_ptr<Communicator>> groups;
+  std::vector<std::unique_ptr<Window>> windows;
   Traffic sent;
   std::vector<Exposed> exposedList;
   bool isIdle = false;

@@ -6,7 +6,7 @@
 
 #include "StepTransfer.h"
 
-#include "einsumc/StridedCopy.h"
+#include "BoxView.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,20 +21,6 @@ bool isMpiOver() {
   return MPI_Finalized(&flag) != MPI_SUCCESS || flag != 0;
 }
 
-/// The strides of a row-major block, and where a box begins in it, in elements.
-struct BlockStrides {
-  std::vector<int64_t> strides;
-  int64_t offset = 0;
-
-  BlockStrides(const Box &box, const Box &block) : strides(block.size()) {
-    int64_t stride = 1;
-    for (std::size_t p = block.size(); p-- > 0; stride *= block[p].size()) {
-      strides[p] = stride;
-      offset += (box[p].begin - block[p].begin) * stride;
-    }
-  }
-};
-
 template <class T> MPI_Datatype elementType() {
   return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
 }
@@ -43,27 +29,13 @@ template <class T> MPI_Datatype elementType() {
 
 template <class T>
 void copyBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock) {
-  const BlockStrides target(box, toBlock);
-  const BlockStrides source(box, fromBlock);
-  std::vector<CopyLoop> loops;
-  for (std::size_t p = 0; p < box.size(); ++p)
-    loops.push_back({box[p].size(), target.strides[p], source.strides[p]});
-  copyStrided<T>(to + target.offset, from + source.offset, std::span<const CopyLoop>(loops));
+  const BoxView toView(box, toBlock), fromView(box, fromBlock);
+  copyStrided<T>(to + toView.offset, from + fromView.offset,
+                 std::span<const CopyLoop>(copyLoops(box, toView, fromView)));
 }
 
 template void copyBox(const Box &, float *, const Box &, const float *, const Box &);
 template void copyBox(const Box &, double *, const Box &, const double *, const Box &);
-
-AxisGroup::AxisGroup(const Communicator &comm, int color, int key) {
-  checkMpi(MPI_Comm_split(comm.get(), color, key, &group), "MPI_Comm_split");
-  if (group != MPI_COMM_NULL)
-    checkMpi(MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-}
-
-AxisGroup::~AxisGroup() {
-  if (group != MPI_COMM_NULL && !isMpiOver())
-    MPI_Comm_free(&group);
-}
 
 Window::Window(const Communicator &comm, void *memory, std::size_t bytes,
                std::size_t elementBytes) {

@@ -22,22 +22,6 @@ namespace einsumc {
 template <class T>
 void copyBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock);
 
-/// The ranks of one axis that share a traveller, and the tensors that they store.
-class AxisGroup {
-public:
-  /// Collective over \p comm.
-  /// \param color the same for the ranks of a group; MPI_UNDEFINED for ranks in none
-  AxisGroup(const Communicator &comm, int color, int key);
-  ~AxisGroup();
-  AxisGroup(const AxisGroup &) = delete;
-  AxisGroup &operator=(const AxisGroup &) = delete;
-
-  MPI_Comm get() const { return group; }
-
-private:
-  MPI_Comm group = MPI_COMM_NULL;
-};
-
 /// Memory that other ranks fetch from or add to one-sided, open for as long as the window lives.
 class Window {
 public:
@@ -70,7 +54,7 @@ struct StepTransfer {
   int peer = 0;     ///< as the operation counts: a rank, or a coordinate
   int peerRank = 0; ///< that it deals with
   int tag = 0;
-  const AxisGroup *group = nullptr;
+  const Communicator *group = nullptr; ///< the ranks of the axis
   const Window *window = nullptr;
   Box box;                   ///< of the tensor
   std::byte *data = nullptr; ///< the box, contiguous

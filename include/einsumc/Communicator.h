@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,10 +51,17 @@ public:
   int size() const { return sizeValue; }
   MPI_Comm get() const { return comm; }
 
-  /// Ranks that share this rank's memory (those of one node), this one included. Collective.
-  int ranksOnNode() const;
+  /// The ranks of one color, by key; nothing where that is MPI_UNDEFINED. Collective.
+  std::unique_ptr<Communicator> split(int color, int key) const;
+  /// The ranks that share this rank's memory (those of one node). Collective.
+  std::unique_ptr<Communicator> splitByNode() const;
 
 private:
+  Communicator() = default;
+  /// Takes over what MPI has made.
+  static std::unique_ptr<Communicator> own(MPI_Comm made);
+  void prepare();
+
   MPI_Comm comm = MPI_COMM_NULL;
   int rankValue = 0;
   int sizeValue = 1;

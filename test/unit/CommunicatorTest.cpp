@@ -99,7 +99,7 @@ TEST_F(WithRanks, communicatorIsADuplicate) {
   int rank = -1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   EXPECT_EQ(world.rank(), rank);
-  EXPECT_EQ(world.ranksOnNode(), world.size()) << "the tests run on one node";
+  EXPECT_EQ(world.splitByNode()->size(), world.size()) << "the tests run on one node";
 }
 
 TEST_F(WithRanks, errorsAreReturned) {

@@ -7,6 +7,7 @@
 #include "Calibration.h"
 
 #include "../../runtime/DefaultThreads.h"
+#include "../../runtime/OnRoot.h"
 #include "compiler/support/CommandLine.h"
 #include "einsumc/Communicator.h"
 #include "einsumc/Config.h"
@@ -24,7 +25,7 @@
 #include <array>
 #include <ctime>
 #include <exception>
-#include <span>
+#include <optional>
 #include <string>
 
 using namespace einsumc;
@@ -75,59 +76,59 @@ std::string origin() {
          ", " + processorModel();
 }
 
-int complain(const std::string &file, std::error_code failure) {
-  llvm::errs() << "einsumc-calibrate: cannot write '" << file << "': " << failure.message() << "\n";
-  return kFailure;
+Error cannotWrite(const std::string &file, std::error_code failure) {
+  return Error("cannot write '" + file + "': " + failure.message());
 }
 
-/// What rank 0 does; the others measure alone.
-int run(const CommandLine &line, const Communicator &world) {
-  // Opened before the measurements, which take a while; the file that is there stays until they are
-  // done.
+/// Measures on all ranks; rank 0 writes the file. \throws CollectiveError
+void run(const CommandLine &line, const Communicator &world) {
   const bool isFile = line.output != "-" && (!llvm::sys::fs::exists(line.output) ||
                                              llvm::sys::fs::is_regular_file(line.output));
   const std::string part = isFile ? line.output + ".part" : std::string(line.output);
-  std::error_code failure;
-  llvm::raw_fd_ostream out(part, failure);
-  int64_t mayMeasure = failure ? 0 : 1;
-  maxOverRanks(world, std::span(&mayMeasure, 1));
-  if (failure)
-    return complain(line.output, failure);
-  if (isFile)
-    llvm::sys::RemoveFileOnSignal(part);
+  std::optional<llvm::raw_fd_ostream> out; // rank 0's
+  // Opened before the measurements, which take a while; the file that is there stays until they are
+  // done.
+  doOnRoot(world, [&] {
+    std::error_code failure;
+    out.emplace(part, failure);
+    if (failure)
+      throw cannotWrite(line.output, failure);
+    if (isFile)
+      llvm::sys::RemoveFileOnSignal(part);
+  });
   Machine machine = calibrate(world, line.quick);
-  machine.comment = origin();
-  printSummary(machine, llvm::errs());
-  print(machine, out);
-  out.close();
-  failure = out.error();
-  out.clear_error();
-  if (!failure && isFile)
-    failure = llvm::sys::fs::rename(part, line.output);
-  return failure ? complain(line.output, failure) : kSuccess;
+  doOnRoot(world, [&] {
+    machine.comment = origin();
+    printSummary(machine, llvm::errs());
+    print(machine, *out);
+    out->close();
+    std::error_code failure = out->error();
+    out->clear_error();
+    if (!failure && isFile)
+      failure = llvm::sys::fs::rename(part, line.output);
+    if (failure)
+      throw cannotWrite(line.output, failure);
+  });
 }
 
-/// What the other ranks do, unless rank 0 cannot write.
-int measureAlong(const CommandLine &line, const Communicator &world) {
-  int64_t mayMeasure = 0;
-  maxOverRanks(world, std::span(&mayMeasure, 1));
-  if (mayMeasure != 0)
-    calibrate(world, line.quick);
-  return mayMeasure != 0 ? kSuccess : kFailure;
-}
-
-/// Under mpirun rank 0 writes the file, and says what is wrong with it before all measure.
+/// Says once what went wrong on all ranks.
 int start(const CommandLine &line, int argc, char **argv) {
+  bool isRoot = true;
   try {
     const Environment environment(&argc, &argv);
     const Communicator world(MPI_COMM_WORLD);
+    isRoot = world.rank() == 0;
     omp_set_num_threads(line.threads.getNumOccurrences() > 0 ? int{line.threads}
                                                              : defaultThreads(world));
-    return world.rank() == 0 ? run(line, world) : measureAlong(line, world);
+    run(line, world);
+    return kSuccess;
+  } catch (const CollectiveError &error) {
+    if (isRoot)
+      llvm::errs() << "einsumc-calibrate: " << error.what() << "\n";
   } catch (const std::exception &error) {
     llvm::errs() << "einsumc-calibrate: " << error.what() << "\n";
-    return kFailure;
   }
+  return kFailure;
 }
 
 } // namespace
