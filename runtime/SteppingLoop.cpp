@@ -41,9 +41,8 @@ public:
   Run(Session &session, const Stepping &stepping, const std::array<const Tensor<T> *, 3> &tensors,
       const SharedStorage &storage, std::initializer_list<std::size_t> chunks, int tag,
       std::size_t maxPiece)
-      : session(session), result(*tensors[2]),
-        program(session.comm(), stepping, tensors, slotsOf(storage, chunks), tag) {
-    slots = slotsOf(storage, chunks);
+      : session(session), result(*tensors[2]), slots(slotsOf(storage, chunks)),
+        program(session.comm(), stepping, tensors, slots, tag) {
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
       slotBytes.push_back(static_cast<std::size_t>(chunkMemory(stepping, t).elements()) *
                           sizeof(T));
@@ -313,8 +312,8 @@ private:
 
   Session &session;
   const Tensor<T> &result;
+  const std::vector<std::byte *> slots; ///< by traveller
   const StepProgram<T> program;
-  std::vector<std::byte *> slots;     ///< by traveller
   std::vector<std::size_t> slotBytes; ///< by traveller
   std::vector<TransferRun<T>> runs;   ///< by transfer
   // Of the caller:
