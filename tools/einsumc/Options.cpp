@@ -70,9 +70,10 @@ struct CommandLine {
                             cl::desc("Take the schedule from FILE; what it leaves out is "
                                      "planned"),
                             cl::value_desc("FILE"), cl::cat(category)};
-  cl::list<std::string> algorithms{"algorithm",
-                                   cl::desc("Force an algorithm for a node ('*': all that can)"),
-                                   cl::value_desc("NODE=NAME"), cl::cat(category)};
+  cl::list<std::string> algorithms{
+      "algorithm",
+      cl::desc("Force an algorithm for a node ('*': all that can), e.g. T=ring_m(dim=i,pace=2)"),
+      cl::value_desc("NODE=NAME"), cl::cat(category)};
   cl::opt<DimOrderChoice> dimOrder{
       "dim-order", cl::desc("How intermediates are stored:"), cl::init(DimOrderChoice::Chosen),
       cl::values(clEnumValN(DimOrderChoice::Chosen, "chosen",
