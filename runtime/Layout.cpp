@@ -294,22 +294,6 @@ std::vector<Transfer> outgoingTransfers(const Layout &source, const Layout &targ
   return transfers;
 }
 
-int64_t transferVolume(const Layout &source, const Layout &target) {
-  int64_t sumsPerElement = 1;
-  for (std::size_t axis : axesOfKind(source, AxisKind::Partial))
-    sumsPerElement *= source.grid.extents[axis];
-
-  // A receiver gets every element once for each partial sum, and from itself what it has.
-  int64_t total = 0;
-  const int64_t end = target.grid.firstRank + target.grid.size();
-  for (int64_t to = target.grid.firstRank; to < end; ++to) {
-    total += sumsPerElement * target.localSize(to);
-    if (source.holds(to) && target.holds(to))
-      total -= volume(intersect(source.box(to), target.box(to)));
-  }
-  return total;
-}
-
 int64_t transferMessages(const Layout &source, const Layout &target) {
   int64_t messages = 0;
   const int64_t end = target.grid.firstRank + target.grid.size();

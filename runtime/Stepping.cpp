@@ -218,16 +218,15 @@ StepTraffic trafficOf(const Stepping &stepping) {
   return traffic;
 }
 
-ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
-  const Traveller &of = stepping.travellers[traveller];
-  const bool isResult = of.role == 2;
-  ChunkMemory memory;
-  if (stepping.work.grid.extents[of.axis] == 1)
-    return memory;
-  int64_t largestStored = 0;
-  std::size_t most = 0; // of the chunks that a rank does not own
-  int64_t smallest = std::numeric_limits<int64_t>::max();
-  forEachRank(stepping, [&](const StepTable &table) {
+namespace {
+
+/// What some ranks need, each for itself and then together.
+class ChunkDemand {
+public:
+  ChunkDemand(const Stepping &stepping, std::size_t traveller)
+      : stepping(stepping), traveller(traveller), of(stepping.travellers[traveller]) {}
+
+  void add(const StepTable &table) {
     std::size_t foreign = 0;
     const Box stored = of.chunks.box(table.rank());
     largestStored = std::max(largestStored, volume(stored));
@@ -243,21 +242,56 @@ ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
         memory.stages = memory.stages || !isContiguous(chunk, stored);
     }
     most = std::max(most, foreign);
-  });
-  if (isResult && of.movement == StepMovement::Ring) {
-    // The parts of a chunk that wait or are sent, and the one that is received or computed.
-    memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
-    if (!memory.stages && smallest == memory.slotElements && smallest > 0)
-      memory.homeSlots = memory.slots - 1;
-  } else {
-    memory.slots = std::min<std::size_t>(2, most);
   }
-  // Sums that are no one-sided transfers reach their owner in a slot.
-  if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
-    memory.stages = false;
-  if (memory.stages)
-    memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.stride();
-  return memory;
+
+  ChunkMemory run() {
+    const bool isResult = of.role == 2;
+    if (isResult && of.movement == StepMovement::Ring) {
+      // The parts of a chunk that wait or are sent, and the one that is received or computed.
+      memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
+      if (!memory.stages && smallest == memory.slotElements && smallest > 0)
+        memory.homeSlots = memory.slots - 1;
+    } else {
+      memory.slots = std::min<std::size_t>(2, most);
+    }
+    // Sums that are no one-sided transfers reach their owner in a slot.
+    if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
+      memory.stages = false;
+    if (memory.stages)
+      memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.stride();
+    return memory;
+  }
+
+private:
+  const Stepping &stepping;
+  const std::size_t traveller;
+  const Traveller &of;
+  ChunkMemory memory;
+  int64_t largestStored = 0;
+  std::size_t most = 0; ///< of the chunks that a rank does not own
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+};
+
+bool staysInPlace(const Stepping &stepping, std::size_t traveller) {
+  return stepping.work.grid.extents[stepping.travellers[traveller].axis] == 1;
+}
+
+} // namespace
+
+ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
+  if (staysInPlace(stepping, traveller))
+    return {};
+  ChunkDemand demand(stepping, traveller);
+  forEachRank(stepping, [&](const StepTable &table) { demand.add(table); });
+  return demand.run();
+}
+
+ChunkMemory chunkMemoryOn(const Stepping &stepping, std::size_t traveller, int64_t rank) {
+  if (staysInPlace(stepping, traveller))
+    return {};
+  ChunkDemand demand(stepping, traveller);
+  demand.add(StepTable(stepping, rank));
+  return demand.run();
 }
 
 } // namespace einsumc

@@ -6,26 +6,35 @@
 
 #include "compiler/ir/Schedule.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace einsumc {
 
 namespace {
 
-/// The classes of the loop dims with a traveller's way of moving, e.g. `m:none,k:gather`.
+/// The classes of the loop dims with a traveller's way of moving, e.g. `m:none,k:gather`, in the
+/// order of classes whatever the order of axes.
 std::string signature(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  std::string result;
+  std::vector<std::pair<DimClass, std::string>> parts;
   for (std::size_t i = 0; i < schedule.axes.size(); ++i) {
     const AxisSchedule &axis = schedule.axes[i];
     if (!axis.loopDim || schedule.grid.extents[i] == 1)
       continue;
     static constexpr const char *kClass[] = {"c", "m", "n", "k"};
-    result += result.empty() ? "" : ",";
     const DimClass dimClass = classOf(tree, node, *axis.loopDim);
-    result += kClass[static_cast<int>(dimClass)];
+    std::string part = kClass[static_cast<int>(dimClass)];
     if (dimClass != DimClass::C || axis.movement == Movement::Stream)
-      result += ":" + name(axis.movement).str();
+      part += ":" + name(axis.movement).str();
+    parts.emplace_back(dimClass, std::move(part));
   }
+  llvm::sort(parts);
+  std::string result;
+  for (const auto &[dimClass, part] : parts)
+    result += (result.empty() ? "" : ",") + part;
   return result;
 }
 
@@ -61,20 +70,27 @@ std::string algorithmName(const Tree &tree, NodeId node, const NodeSchedule &sch
       {"k:ring", "ring_k"},
       {"k:none", "reduce_k"},
       {"k:gather", "reduce_k"},
-      {"k:gather,n:none", "tp2d"},
-      {"k:gather,m:none", "tp2d"},
-      {"k:none,n:none", "tp2d"},
-      {"k:none,m:none", "tp2d"},
+      {"n:none,k:gather", "tp2d"},
+      {"m:none,k:gather", "tp2d"},
+      {"n:none,k:none", "tp2d"},
+      {"m:none,k:none", "tp2d"},
+      {"m:none,n:none", "tp2d"},
+      {"n:none,k:ring", "tp2d"},
+      {"m:none,k:ring", "tp2d"},
       {"m:bcast,n:bcast", "summa"},
       {"m:ring,n:ring", "cannon"},
       {"m:gather,k:gather", "summa_a"},
       {"m:bcast,k:gather", "summa_a"},
-      {"k:gather,n:gather", "summa_b"},
-      {"k:gather,n:bcast", "summa_b"},
+      {"m:ring,k:gather", "summa_a"},
+      {"n:gather,k:gather", "summa_b"},
+      {"n:bcast,k:gather", "summa_b"},
+      {"n:ring,k:gather", "summa_b"},
       {"m:gather,n:gather,k:gather", "summa_3d"},
+      {"m:none,n:none,k:gather", "summa_3d"},
+      {"m:none,n:none,k:ring", "summa_3d"},
       {"m:bcast,n:bcast,k:gather", "summa_25d"},
       {"m:ring,n:ring,k:gather", "cannon_25d"},
-      {"m:bcast,n:bcast,m:none", "tesseract"},
+      {"m:bcast,m:none,n:bcast", "tesseract"},
       {"m:bcast,n:bcast,n:none", "tesseract"},
       {"m:none,m:ring", "rotating"},
       {"n:none,n:ring", "rotating"},

@@ -65,16 +65,8 @@ bool covers(const Tree &tree, NodeId tensor, const Placement &stored, const Plac
     return true;
   if (has(stored, AxisKind::Partial))
     return false;
-  const Layout have = layoutOf(tree, tensor, stored);
-  const Layout want = layoutOf(tree, tensor, needed);
-  for (int64_t rank = want.grid.firstRank; rank < want.grid.firstRank + want.grid.size(); ++rank) {
-    if (!want.holds(rank) || want.localSize(rank) == 0)
-      continue;
-    const Box box = want.box(rank);
-    if (!have.holds(rank) || intersect(have.box(rank), box) != box)
-      return false;
-  }
-  return true;
+  // Then nothing would cross ranks.
+  return transferVolume(layoutOf(tree, tensor, stored), layoutOf(tree, tensor, needed)) == 0;
 }
 
 namespace {

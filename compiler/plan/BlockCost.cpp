@@ -24,9 +24,7 @@ public:
       : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)),
         elementBytes(toDouble(sizeInBytes(type))),
         blocks(chooseBlocks(dims, sizeInBytes(type), 2 * dims.iterations() < kSerialFlops)),
-        memory(machine, elementBytes,
-               elementBytes *
-                   (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
+        memory(machine, elementBytes, elementBytes * dims.footprint()) {}
 
   LocalCost run() const {
     LocalCost cost;

@@ -10,30 +10,90 @@
 #include "compiler/plan/LocalCost.h"
 #include "compiler/plan/StepCost.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
 namespace einsumc {
 
-NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node) {
-  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
-  const Link &link =
-      schedule.ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes;
-  NodeCost cost;
-  cost.bytes = trafficBytes(tree, schedule, node);
-  double bytesAround = cost.bytes; // the loop
+namespace {
+
+/// The share of a core and of its memory bandwidth that transfers take while others compute
+/// (docs/programs.md: from 1 % in shared memory to 20 % over TCP).
+constexpr double kTransferShare = 0.1;
+
+bool travels(const std::optional<Stepping> &stepping, std::size_t role) {
+  return stepping && llvm::any_of(stepping->travellers, [&](const Traveller &traveller) {
+           return traveller.role == role;
+         });
+}
+
+} // namespace
+
+RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
+                const TransferCost &transfers) {
+  RunCost cost;
   if (const std::optional<Stepping> stepping = steppingOf(tree, node, on)) {
-    const StepCost steps = stepCost(tree, node, *stepping, machine, link);
+    const StepCost steps = stepCost(tree, node, *stepping, machine, transfers.stepLinks(*stepping));
     cost.computeSeconds = steps.computeSeconds;
-    cost.seconds = steps.seconds;
-    bytesAround -= static_cast<double>(trafficOf(*stepping).elements) *
-                   static_cast<double>(sizeInBytes(tree.elementType()));
+    cost.transferSeconds = steps.transferSeconds;
+    const double hidden = steps.computeSeconds + steps.transferSeconds - steps.seconds;
+    cost.seconds = steps.seconds + kTransferShare * std::max(hidden, 0.0);
   } else {
     cost.computeSeconds = localCost(localWork(tree, node, on), machine).seconds();
     cost.seconds = cost.computeSeconds;
   }
-  if (bytesAround > 0) {
-    const auto ranks = static_cast<double>(schedule.ranks);
-    cost.seconds += link.alpha * ranks + link.beta * bytesAround / ranks;
+  const double adding = transfers.moveSeconds(tree, node, workPlacement(tree, node, on, Role::C),
+                                              storedPlacement(tree, node, on, Role::C));
+  cost.transferSeconds += adding;
+  cost.seconds += adding;
+  return cost;
+}
+
+namespace {
+
+NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
+                const Schedule &schedule, NodeId node) {
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
+  const RunCost run = runCost(tree, node, on, machine, transfers);
+  NodeCost cost{run.seconds, run.computeSeconds, run.transferSeconds, 0,
+                trafficBytes(tree, schedule, node)};
+  const std::optional<Stepping> stepping = steppingOf(tree, node, on);
+  const std::vector<Operand> &operands = tree.node(node).operands;
+  for (std::size_t o = 0; o < operands.size(); ++o)
+    cost.supplySeconds += transfers.supplySeconds(
+        tree, operands[o].node, homePlacement(tree, schedule, operands[o].node),
+        workPlacement(tree, node, on, static_cast<Role>(o)), travels(stepping, o));
+  cost.seconds += cost.supplySeconds;
+  if (const auto &final = schedule.finals[static_cast<std::size_t>(node)]) {
+    const double moved =
+        transfers.moveSeconds(tree, node, storedPlacement(tree, node, on, Role::C), *final);
+    cost.transferSeconds += moved;
+    cost.seconds += moved;
   }
   return cost;
+}
+
+} // namespace
+
+NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node) {
+  return costOf(tree, machine, TransferCost(machine, schedule.ranks), schedule, node);
+}
+
+NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule) {
+  const TransferCost transfers(machine, schedule.ranks);
+  NodeCost total;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    const NodeCost cost = costOf(tree, machine, transfers, schedule, id);
+    total.seconds += cost.seconds;
+    total.computeSeconds += cost.computeSeconds;
+    total.transferSeconds += cost.transferSeconds;
+    total.supplySeconds += cost.supplySeconds;
+    total.bytes += cost.bytes;
+  }
+  return total;
 }
 
 } // namespace einsumc

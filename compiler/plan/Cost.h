@@ -9,19 +9,38 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/plan/TransferCost.h"
 
 namespace einsumc {
 
-/// The prediction for one node, its moves included.
-struct NodeCost {
-  double seconds = 0;        ///< all; of a stepping loop with what its transfers hide behind
-  double computeSeconds = 0; ///< of the busiest rank
-  double bytes = 0;          ///< sent between ranks, summed over the ranks
+/// What a node takes from when its operands lie as it needs them to when its result lies where it
+/// is stored.
+struct RunCost {
+  double computeSeconds = 0;  ///< of the busiest rank
+  double transferSeconds = 0; ///< of chunks under way and of sums that are added up, hidden or not
+  double seconds = 0;         ///< with what hides behind compute
 };
 
-/// Predicts a node with the machine's rates: what the busiest rank computes as `localCost` has it,
-/// a stepping loop as `stepCost` has it, transfers before and after as alpha + beta * w per rank.
+/// Predicts the computation: what the busiest rank computes as `localCost` has it, a stepping loop
+/// as `stepCost` has it. Transfers that hide behind compute still take a share of the cores and of
+/// the memory from it.
+RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
+                const TransferCost &transfers);
+
+/// The prediction for one node, its moves included.
+struct NodeCost {
+  double seconds = 0;         ///< all
+  double computeSeconds = 0;  ///< of the busiest rank
+  double transferSeconds = 0; ///< of the node's own, hidden or not
+  double supplySeconds = 0;   ///< of operands that are moved to where the node needs them
+  double bytes = 0;           ///< sent between ranks, summed over the ranks
+};
+
+/// Predicts a node within a schedule; of an output the move to where it ends is part of it.
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node);
+
+/// The prediction for a whole schedule: the sum of the nodes'.
+NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule);
 
 } // namespace einsumc
 

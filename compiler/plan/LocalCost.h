@@ -30,6 +30,9 @@ struct LocalWork {
   std::vector<WorkDim> dims; ///< in any order
   ElementType type = ElementType::F32;
   bool isUnary = false; ///< there is no B
+  /// Elements of the tensors that the work is a part of, which lie where so many have room; 0: it
+  /// is all of the work.
+  double footprint = 0;
 };
 
 /// The estimate, in seconds.

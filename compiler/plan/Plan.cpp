@@ -6,129 +6,239 @@
 
 #include "compiler/plan/Plan.h"
 
-#include "compiler/plan/Algorithms.h"
+#include "compiler/ir/AssignStorage.h"
+#include "compiler/ir/Moves.h"
+#include "compiler/plan/ChoiceTables.h"
+#include "compiler/plan/MemoryPrices.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
+#include <string>
 
 namespace einsumc {
 
 namespace {
 
-/// The classes whose dims are tried in turn: cutting along a c dim moves nothing, along m or n a
-/// copy of the other operand, along k the result.
-const std::vector<std::vector<DimClass>> kCutOrder = {
-    {DimClass::C}, {DimClass::M, DimClass::N}, {DimClass::K}};
-
-class FirstPlanner {
+class Planner {
 public:
-  FirstPlanner(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), machine(machine), options(options) {}
+  Planner(const Tree &tree, const Machine &machine, const PlanOptions &options)
+      : tree(tree), machine(machine), options(options), transfers(machine, options.ranks),
+        limits(limitsFor(tree)) {}
 
-  Schedule run() {
-    const auto size = static_cast<std::size_t>(tree.size());
-    schedule.ranks = options.ranks;
-    schedule.inputs.resize(size);
-    schedule.nodes.resize(size);
-    schedule.finals.resize(size);
+  std::vector<std::vector<Alternative>> alternatives(const Schedule &chosen, std::size_t most) {
+    const ChoiceTables tables(tree, transfers, choices());
+    std::vector<std::vector<Alternative>> all(static_cast<std::size_t>(tree.size()));
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
-        schedule.nodes[static_cast<std::size_t>(id)] = scheduleOf(id);
-    for (NodeId id = 0; id < tree.size(); ++id)
-      if (tree.node(id).kind == NodeKind::Input)
-        schedule.inputs[static_cast<std::size_t>(id)] = placementOfInput(id);
-    for (NodeId id = 0; id < tree.size(); ++id)
-      schedule.finals[static_cast<std::size_t>(id)] = finalPlacement(id);
-    return std::move(schedule);
+        all[static_cast<std::size_t>(id)] = alternativesOf(id, tables, chosen, most);
+    return all;
+  }
+
+  Schedule run() {
+    const ChoiceTables tables(tree, transfers, choices());
+    Schedule fastest = completed(tables, tables.cheapest());
+    if (!options.memory || storedBytes(tree, fastest) <= static_cast<double>(*options.memory))
+      return fastest;
+    limits.isSparing = true;
+    const ChoiceTables sparing(tree, transfers, choices());
+    const auto bytes = [&](const std::vector<std::size_t> &chosen) {
+      return storedBytes(tree, completed(sparing, chosen));
+    };
+    return completed(sparing, cheapestWithin(sparing, static_cast<double>(*options.memory), bytes));
   }
 
 private:
-  NodeSchedule scheduleOf(NodeId id) const {
+  std::vector<TensorChoices> choices() {
+    std::vector<TensorChoices> all(static_cast<std::size_t>(tree.size()));
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).kind != NodeKind::Input)
+        addCandidates(id, all[static_cast<std::size_t>(id)]);
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).kind == NodeKind::Input)
+        addPlacements(id, all);
+    return all;
+  }
+
+  void addCandidates(NodeId id, TensorChoices &choices) {
     if (auto fixed = options.fixed.nodes.find(id); fixed != options.fixed.nodes.end())
-      return fixed->second;
-    if (isSmall(id))
-      return localSchedule(options.ranks);
-    std::optional<DimId> fallback;
-    for (const std::vector<DimClass> &classes : kCutOrder) {
-      const std::optional<DimId> dim = bestDim(id, classes);
-      if (dim && tree.dim(*dim).extent >= options.ranks)
-        return cutAlong(tree, id, *dim, options.ranks);
-      fallback = fallback ? fallback : dim;
+      choices.candidates = {candidateOf(tree, id, fixed->second, machine, transfers)};
+    else
+      choices.candidates = candidatesOf(tree, id, machine, transfers, options.ranks,
+                                        lifetimesFrom(tree, id), limits);
+    for (const Candidate &candidate : choices.candidates) {
+      choices.homes.push_back(candidate.home);
+      choices.seconds.push_back(candidate.score);
+      if (!tree.node(id).isOutput)
+        continue;
+      const Placement end = endOf(id, candidate.home);
+      choices.seconds.back() += transfers.moveSeconds(tree, id, candidate.home, end);
     }
-    return fallback ? cutAlong(tree, id, *fallback, options.ranks) : localSchedule(options.ranks);
   }
 
-  /// Whether computing the node everywhere costs less than the messages of cutting it.
-  bool isSmall(NodeId id) const {
-    const double seconds = tree.flops(id) / machine.flopsPerSecond(tree.elementType());
-    double elements = static_cast<double>(tree.elements(id));
-    for (const Operand &operand : tree.node(id).operands)
-      elements += static_cast<double>(tree.elements(operand.node));
-    const double traffic =
-        elements * static_cast<double>(sizeInBytes(tree.elementType())) / machine.memoryBandwidth;
-    constexpr double kMessages = 10;
-    return std::max(seconds, traffic) < kMessages * machine.betweenNodes.alpha;
-  }
-
-  /// The dim of some classes that leaves the busiest rank the least work, the longest of equals;
-  /// none if all have extent 1.
-  std::optional<DimId> bestDim(NodeId id, const std::vector<DimClass> &classes) const {
-    auto quality = [&](DimId dim) {
-      const int64_t extent = tree.dim(dim).extent;
-      const int64_t longest = (extent + options.ranks - 1) / options.ranks;
-      return std::make_tuple(-static_cast<double>(longest) / static_cast<double>(extent), extent);
+  /// Wherever a user needs an input, it may lie.
+  void addPlacements(NodeId input, std::vector<TensorChoices> &all) {
+    TensorChoices &choices = all[static_cast<std::size_t>(input)];
+    auto add = [&](const Placement &placement) {
+      if (llvm::is_contained(choices.homes, placement))
+        return;
+      choices.homes.push_back(placement);
+      choices.seconds.push_back(transfers.readSeconds(tree, input, placement));
     };
-    std::optional<DimId> best;
-    for (DimId dim : tree.iterationDims(id))
-      if (llvm::is_contained(classes, classOf(tree, id, dim)) && tree.dim(dim).extent > 1 &&
-          (!best || quality(dim) > quality(*best)))
-        best = dim;
-    return best;
-  }
-
-  /// Where the first user needs it, or the pin.
-  Placement placementOfInput(NodeId input) const {
     if (auto fixed = options.fixed.inputs.find(input); fixed != options.fixed.inputs.end())
-      return fixed->second;
-    if (std::optional<Placement> pinned = pinnedPlacement(tree.node(input).pin, options.ranks))
-      return *pinned;
-    for (NodeId id = input + 1; id < tree.size(); ++id)
-      for (const Role role : rolesOf(tree, id))
-        if (role != Role::C && tree.node(id).kind != NodeKind::Input &&
-            tensorOf(tree, id, role) == input)
-          return storedPlacement(tree, id, schedule.nodes[static_cast<std::size_t>(id)], role);
-    return normalised({{{options.ranks}, 0}, {copied()}});
+      return add(normalised(fixed->second));
+    if (const auto pinned = pinnedPlacement(tree.node(input).pin, options.ranks))
+      return add(*pinned);
+    for (NodeId user = input + 1; user < tree.size(); ++user)
+      for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o)
+        if (tree.node(user).operands[o].node == input)
+          for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates)
+            add(candidate.needs[o]);
+    // Blocks of even size, from which copies are made when they are needed.
+    const std::vector<int64_t> extents = tree.extents(input);
+    for (int p = 0; p < static_cast<int>(extents.size()); ++p)
+      if (extents[static_cast<std::size_t>(p)] >= options.ranks)
+        add(normalised({{{options.ranks}, 0}, {split(p)}}));
+    if (choices.homes.empty())
+      add(normalised({{{options.ranks}, 0}, {copied()}}));
   }
 
-  /// Outputs end where they are pinned, and never as partial sums.
-  std::optional<Placement> finalPlacement(NodeId id) const {
-    const Node &node = tree.node(id);
-    if (!node.isOutput)
-      return std::nullopt;
-    const Placement home = homePlacement(tree, schedule, id);
-    std::optional<Placement> wanted = pinnedPlacement(node.pin, options.ranks);
-    if (auto fixed = options.fixed.finals.find(id); fixed != options.fixed.finals.end())
-      wanted = normalised(fixed->second);
-    if (!wanted) {
-      wanted = home;
-      for (AxisPlacement &axis : wanted->axes)
-        axis = axis.kind == AxisKind::Partial ? copied() : axis;
+  std::vector<Alternative> alternativesOf(NodeId id, const ChoiceTables &tables,
+                                          const Schedule &chosen, std::size_t most) const {
+    const auto index = static_cast<std::size_t>(id);
+    auto alternative = [&](const Schedule &schedule, bool isChosen) {
+      double reading = 0;
+      for (NodeId input = 0; input < tree.size(); ++input)
+        if (tree.node(input).kind == NodeKind::Input)
+          reading += transfers.readSeconds(tree, input, homePlacement(tree, schedule, input));
+      return Alternative{schedule.nodes[index],
+                         costOf(tree, machine, schedule, id),
+                         reading,
+                         reading + costOf(tree, machine, schedule).seconds,
+                         storedBytes(tree, schedule),
+                         isChosen};
+    };
+    std::vector<Alternative> found = {alternative(chosen, true)};
+    std::set<std::string> names = {algorithmName(tree, id, chosen.nodes[index])};
+    // The fastest by themselves first: those of a name that follow are hardly better.
+    for (std::size_t choice = 0; choice < tables.of(id).candidates.size(); ++choice) {
+      const Schedule schedule = completed(tables, tables.cheapestWith(id, choice));
+      if (names.insert(algorithmName(tree, id, schedule.nodes[index])).second)
+        found.push_back(alternative(schedule, false));
     }
-    return *wanted == home ? std::nullopt : wanted;
+    std::stable_sort(
+        found.begin() + 1, found.end(),
+        [](const Alternative &a, const Alternative &b) { return a.seconds < b.seconds; });
+    found.resize(std::min(found.size(), most));
+    return found;
+  }
+
+  /// Where an output ends: never as partial sums.
+  Placement endOf(NodeId id, const Placement &home) const {
+    if (auto fixed = options.fixed.finals.find(id); fixed != options.fixed.finals.end())
+      return normalised(fixed->second);
+    if (const auto pinned = pinnedPlacement(tree.node(id).pin, options.ranks))
+      return *pinned;
+    Placement end = home;
+    for (AxisPlacement &axis : end.axes)
+      axis = axis.kind == AxisKind::Partial ? copied() : axis;
+    return end;
+  }
+
+  Schedule completed(const ChoiceTables &tables, const std::vector<std::size_t> &chosen) const {
+    Schedule schedule = tables.scheduleOf(chosen, options.ranks);
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      if (tree.node(id).kind == NodeKind::Input && options.fixed.inputs.count(id) == 0 &&
+          tree.node(id).pin.kind == Pin::Kind::Free)
+        nameAsNeeded(schedule, id);
+      if (tree.node(id).kind != NodeKind::Input && options.fixed.nodes.count(id) == 0)
+        nameGathers(schedule, id);
+      if (!tree.node(id).isOutput || tree.node(id).kind == NodeKind::Input)
+        continue;
+      const Placement home = homePlacement(tree, schedule, id);
+      const Placement end = endOf(id, home);
+      if (end != home)
+        schedule.finals[static_cast<std::size_t>(id)] = end;
+    }
+    return schedule;
+  }
+
+  /// Writes where an input lies as its first user does, if that is the same in other words.
+  void nameAsNeeded(Schedule &schedule, NodeId input) const {
+    Placement &home = schedule.inputs[static_cast<std::size_t>(input)];
+    std::optional<Placement> same;
+    for (NodeId user = input + 1; user < tree.size(); ++user)
+      for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o) {
+        if (tree.node(user).operands[o].node != input)
+          continue;
+        const Placement need = workPlacement(
+            tree, user, schedule.nodes[static_cast<std::size_t>(user)], static_cast<Role>(o));
+        if (need == home)
+          return;
+        if (!same && covers(tree, input, home, need) && covers(tree, input, need, home))
+          same = need;
+      }
+    if (same && !tree.node(input).isOutput)
+      home = *same;
+  }
+
+  /// Says of operands that come from chunks along an axis that they are gathered along it, which
+  /// is what moving them there does, and how the published algorithms put it.
+  void nameGathers(Schedule &schedule, NodeId id) const {
+    NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
+    for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o) {
+      const auto role = static_cast<Role>(o);
+      const Placement home = homePlacement(tree, schedule, tree.node(id).operands[o].node);
+      if (home.grid != on.grid)
+        continue;
+      NodeSchedule named = on;
+      for (std::size_t axis = 0; axis < on.axes.size(); ++axis) {
+        AxisSchedule &it = named.axes[axis];
+        if (it.loopDim && travellerOf(classOf(tree, id, *it.loopDim)) == role &&
+            it.movement == Movement::None && home.axes[axis].kind == AxisKind::Split)
+          it = {it.loopDim, split(home.axes[axis].position, 1), Movement::Gather, 1};
+      }
+      if (storedPlacement(tree, id, named, role) == home &&
+          checkNodeSchedule(tree, id, named, schedule.ranks).empty())
+        on = std::move(named);
+    }
   }
 
   const Tree &tree;
   const Machine &machine;
   const PlanOptions &options;
-  Schedule schedule;
+  const TransferCost transfers;
+  CandidateLimits limits;
 };
 
 } // namespace
 
 Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &options) {
-  return FirstPlanner(tree, machine, options).run();
+  return Planner(tree, machine, options).run();
+}
+
+std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
+                                                   const PlanOptions &options,
+                                                   const Schedule &chosen, std::size_t most) {
+  return Planner(tree, machine, options).alternatives(chosen, most);
+}
+
+CandidateLimits limitsFor(const Tree &tree) {
+  constexpr NodeId kFewNodes = 8, kSomeNodes = 24;
+  if (tree.size() <= kFewNodes)
+    return {{8, 48, 3, true}, 3, 96, false};
+  if (tree.size() <= kSomeNodes)
+    return {{6, 12, 1, true}, 2, 32, false};
+  return {{5, 6, 1, false}, 2, 16, false};
+}
+
+std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
+  std::vector<int> lifetimes(tree.dims().size());
+  for (NodeId id = node; id < tree.size(); ++id)
+    for (const DimId dim : tree.node(id).dims)
+      ++lifetimes[static_cast<std::size_t>(dim)];
+  return lifetimes;
 }
 
 } // namespace einsumc

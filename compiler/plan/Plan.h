@@ -10,24 +10,53 @@
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/ReadPlan.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/plan/Candidates.h"
+
+#include <optional>
 
 namespace einsumc {
 
 struct PlanOptions {
   int64_t ranks = 1;
-  PartialSchedule fixed; ///< what the user decided; the planner chooses the rest
+  PartialSchedule fixed;         ///< what the user decided; the planner chooses the rest
+  std::optional<int64_t> memory; ///< bytes a rank may use for tensors; none: any number
 };
 
-/// A valid schedule of the tree. What is fixed stays; pins of inputs and outputs are kept; every
-/// other node is
-///   - `local` on all ranks when it is too small for a message to pay,
-///   - else cut along a c dim (`dist_c`),
-///   - else along an m or n dim (`tp1d`), the other operand copied,
-///   - else along a k dim (`reduce_k`), partial sums added up into blocks,
-/// along the dim that leaves the fewest ranks idle, the longest of equals; an input lies where its
-/// first user needs it.
+/// The schedule of the tree that is predicted to take the least time (costOf) of those that its
+/// nodes' candidates (candidatesOf) and the placements of its inputs make together, moves between
+/// placements included, and of inputs what reading copies of them takes
+/// (TransferCost::readSeconds). What is fixed stays; pins of inputs and outputs are kept.
+///
+/// Exact over the candidates on trees, and on DAGs as `minimiseSum` is. Where the result needs more
+/// memory than there is, bytes are given a price at the nodes where they are too many (H. Everett,
+/// "Generalized Lagrange multiplier method", Operations Research 11, 1963), which is raised until
+/// the schedule fits; if none does, the result is one that needs little.
 /// \pre tree.isBinary(), and what is fixed passes checkNodeSchedule and checkPlacement
 Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &options);
+
+/// One of the schedules of a node that were thought about, and what comes of it.
+struct Alternative {
+  NodeSchedule schedule;
+  NodeCost cost; ///< of the node
+  /// Of the whole tree: what is charged for copies of inputs, and all seconds, these among them,
+  /// with the best that the other nodes can then do.
+  double readSeconds = 0;
+  double seconds = 0;
+  double bytes = 0; ///< of the busiest rank
+  bool isChosen = false;
+};
+
+/// By node: of every algorithm (algorithmName) the candidate with which the tree takes the least
+/// time, the chosen schedule first, then the fastest, at most so many. Empty for inputs.
+std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
+                                                   const PlanOptions &options,
+                                                   const Schedule &chosen, std::size_t most);
+
+/// How many candidates of a node are thought about in a tree of so many nodes.
+CandidateLimits limitsFor(const Tree &tree);
+
+/// By dim: of how many results from a node on it is one.
+std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
 
 } // namespace einsumc
 

@@ -6,7 +6,9 @@
 
 #include "compiler/plan/StepCost.h"
 
-#include "compiler/plan/LocalCost.h"
+#include "compiler/plan/WorkDims.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,12 +21,18 @@ namespace {
 class Player {
 public:
   Player(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-         const Link &link)
-      : tree(tree), node(node), stepping(stepping), machine(machine), link(link),
-        table(stepping, stepping.work.grid.firstRank) {}
+         const std::vector<Link> &links)
+      : tree(tree), node(node), stepping(stepping), machine(machine), links(links),
+        table(stepping, stepping.work.grid.firstRank),
+        footprint(
+            WorkDims::fused(localWork(tree, node, stepping.work.box(table.rank()))).footprint()) {}
 
   StepCost run() {
-    for (std::size_t step = 0; step < table.steps(); ++step) {
+    const std::size_t busy = busySteps();
+    const bool isLong = busy > kLongLoop;
+    const std::size_t played = isLong ? kPlayed : table.steps();
+    StepCost settled; // When the loop runs steadily.
+    for (std::size_t step = 0; step < played; ++step) {
       double begin = computedAt(step, 1);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
         begin = std::max(begin, arrival(t, step));
@@ -33,12 +41,35 @@ public:
       computed.push_back(begin + seconds);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
         sendResult(t, step);
+      cost.seconds = std::max(computed.back(), linkIsFree);
+      if (step + 1 == played / 2)
+        settled = cost;
     }
-    cost.seconds = computed.empty() ? 0 : std::max(computed.back(), linkIsFree);
+    if (isLong)
+      extrapolate(settled,
+                  static_cast<double>(busy - played) / static_cast<double>(played - played / 2));
     return cost;
   }
 
 private:
+  /// Of loops with more steps than the one, so many are played.
+  static constexpr std::size_t kLongLoop = 64, kPlayed = 32;
+
+  /// The steps that compute something.
+  std::size_t busySteps() const {
+    std::size_t busy = 0;
+    for (std::size_t step = 0; step < table.steps(); ++step)
+      busy += table.range(step).empty() ? 0 : 1;
+    return busy;
+  }
+
+  /// The steps not played go on as those since the loop ran steadily.
+  void extrapolate(const StepCost &settled, double times) {
+    cost.seconds += times * (cost.seconds - settled.seconds);
+    cost.computeSeconds += times * (cost.computeSeconds - settled.computeSeconds);
+    cost.transferSeconds += times * (cost.transferSeconds - settled.transferSeconds);
+  }
+
   /// When the step that lies so many before another was computed.
   double computedAt(std::size_t step, std::size_t before) const {
     return step < before ? 0 : computed[step - before];
@@ -73,12 +104,15 @@ private:
 
   /// Uses the link from a time on, or from when it is free; when the transfer is over.
   double transfer(std::size_t t, std::size_t step, double from) {
-    linkIsFree = std::max(linkIsFree, from) + transferSeconds(t, step);
+    const double seconds = transferSeconds(t, step);
+    cost.transferSeconds += seconds;
+    linkIsFree = std::max(linkIsFree, from) + seconds;
     return linkIsFree;
   }
 
   double transferSeconds(std::size_t t, std::size_t step) const {
     const Traveller &traveller = stepping.travellers[t];
+    const Link &link = links[t];
     const auto ranks = static_cast<double>(stepping.work.grid.extents[traveller.axis]);
     const double words = static_cast<double>(volume(table.chunk(t, step))) *
                          static_cast<double>(sizeInBytes(tree.elementType()));
@@ -101,17 +135,37 @@ private:
     for (const Interval &range : work)
       extents.push_back(range.size());
     const auto [found, isNew] = known.try_emplace(extents, 0);
-    if (isNew && volume(work) > 0)
-      found->second = localCost(localWork(tree, node, work), machine).seconds();
-    return found->second;
+    if (isNew && volume(work) > 0) {
+      LocalWork part = localWork(tree, node, work);
+      part.footprint = footprint;
+      found->second = localCost(part, machine).seconds();
+    }
+    return found->second + (step > 0 && addsToOthers() ? readSeconds(work) : 0);
+  }
+
+  /// Whether a step adds to what the steps before, or other ranks, have summed up.
+  bool addsToOthers() const {
+    return stepping.sums || isRotatingResult(stepping.travellers.size() - 1);
+  }
+
+  /// Reading the step's part of the result, which it adds to.
+  double readSeconds(const Box &work) const {
+    const std::vector<DimId> dims = tree.iterationDims(node);
+    double elements = 1;
+    for (const DimId dim : tree.node(node).dims)
+      elements *= static_cast<double>(
+          work[static_cast<std::size_t>(llvm::find(dims, dim) - dims.begin())].size());
+    return elements * static_cast<double>(sizeInBytes(tree.elementType())) /
+           machine.memoryBandwidth;
   }
 
   const Tree &tree;
   const NodeId node;
   const Stepping &stepping;
   const Machine &machine;
-  const Link &link;
+  const std::vector<Link> &links;
   const StepTable table;
+  const double footprint;                       ///< elements of all steps' tensors
   std::map<std::vector<int64_t>, double> known; ///< seconds of a step, by its extents
   std::vector<double> computed;                 ///< by step: when
   std::vector<double> sent;                     ///< when results were
@@ -122,8 +176,8 @@ private:
 } // namespace
 
 StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-                  const Link &link) {
-  return Player(tree, node, stepping, machine, link).run();
+                  const std::vector<Link> &links) {
+  return Player(tree, node, stepping, machine, links).run();
 }
 
 } // namespace einsumc

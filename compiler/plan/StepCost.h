@@ -10,12 +10,15 @@
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
 
+#include <vector>
+
 namespace einsumc {
 
 /// The prediction for the steps of one node.
 struct StepCost {
-  double seconds = 0;        ///< from the first step to the end of the last transfer
-  double computeSeconds = 0; ///< of all steps
+  double seconds = 0;         ///< from the first step to the end of the last transfer
+  double computeSeconds = 0;  ///< of all steps
+  double transferSeconds = 0; ///< of all transfers, hidden or not
 };
 
 /// Plays the steps of the grid's first rank, which has the largest blocks: transfers, one after the
@@ -23,9 +26,11 @@ struct StepCost {
 /// for the slot that it goes to. A chunk that is broadcast to q ranks takes alpha log2 q + 2
 /// (q-1)/q beta w (R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective
 /// Communication Operations in MPICH", IJHPCA 19, 2005), or beta w log2 q where that is less; a
-/// root that streams serves all ranks in turn.
+/// root that streams serves all ranks in turn. Of long loops the first steps are played, and the
+/// others taken to go on like these.
+/// \param links by traveller
 StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-                  const Link &link);
+                  const std::vector<Link> &links);
 
 } // namespace einsumc
 

@@ -19,9 +19,7 @@ class StreamCost {
 public:
   StreamCost(const WorkDims &dims, ElementType type, const Machine &machine)
       : dims(dims), type(type), machine(machine), inner(dims.fastest(Role::C)),
-        memory(machine, elementBytes(),
-               elementBytes() *
-                   (dims.elements(Role::A) + dims.elements(Role::B) + dims.elements(Role::C))) {}
+        memory(machine, elementBytes(), elementBytes() * dims.footprint()) {}
 
   LocalCost contraction() const {
     LocalCost cost;

@@ -43,7 +43,7 @@ WorkDims WorkDims::fused(const LocalWork &work) {
       dims[++last] = dims[d];
   if (!dims.empty())
     dims.truncate(last + 1);
-  return WorkDims(std::move(dims));
+  return WorkDims(std::move(dims), work.footprint);
 }
 
 WorkDims WorkDims::exchanged() const {
@@ -53,7 +53,7 @@ WorkDims WorkDims::exchanged() const {
     if (dim.dimClass == DimClass::M || dim.dimClass == DimClass::N)
       dim.dimClass = dim.dimClass == DimClass::M ? DimClass::N : DimClass::M;
   }
-  return WorkDims(std::move(result));
+  return WorkDims(std::move(result), given);
 }
 
 DimIndices WorkDims::bySpeed(DimClass dimClass, Role role) const {
@@ -107,6 +107,10 @@ double WorkDims::elements(Role role) const {
     if (stride(role, d) != 0)
       product *= static_cast<double>(extent(d));
   return product;
+}
+
+double WorkDims::footprint() const {
+  return given > 0 ? given : elements(Role::A) + elements(Role::B) + elements(Role::C);
 }
 
 double WorkDims::iterations() const {

@@ -25,7 +25,8 @@ using DimCounts = llvm::SmallVector<int64_t, 8>;
 /// contraction, A plays L and B plays R; `exchanged` gives the work with A and B exchanged.
 class WorkDims {
 public:
-  explicit WorkDims(llvm::SmallVector<WorkDim, 8> dims) : dims(std::move(dims)) {}
+  explicit WorkDims(llvm::SmallVector<WorkDim, 8> dims, double footprint = 0)
+      : dims(std::move(dims)), given(footprint) {}
 
   /// Without dims of extent 1, and those fused that all tensors store next to each other.
   static WorkDims fused(const LocalWork &work);
@@ -49,11 +50,14 @@ public:
   double run(Role role, const DimCounts &counts) const;
   /// Elements of a role's tensor.
   double elements(Role role) const;
+  /// Elements of the tensors that the work is a part of, or of its own.
+  double footprint() const;
   /// The product of all extents.
   double iterations() const;
 
 private:
   llvm::SmallVector<WorkDim, 8> dims;
+  double given = 0; ///< LocalWork::footprint
 };
 
 /// Whether L should be B: whether the fastest dim along which the result alone shares its elements

@@ -141,6 +141,9 @@ struct ChunkMemory {
   }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
+/// What one rank would need by itself: of the grid's first rank, which has the largest chunks,
+/// about as much as all do.
+ChunkMemory chunkMemoryOn(const Stepping &stepping, std::size_t traveller, int64_t rank);
 
 } // namespace einsumc
 

@@ -27,6 +27,8 @@ namespace {
 
 constexpr NodeId kProduct = 2;
 constexpr int64_t kRanks = 4, kExtent = 512;
+/// Elements that a rank computes with in all steps: a share of two matrices, and one.
+constexpr double kFootprint = kExtent * kExtent * 1.5;
 /// A chunk of a matrix over four ranks.
 constexpr double kChunkBytes = kExtent * kExtent / kRanks * 4;
 
@@ -53,8 +55,12 @@ protected:
       step[d] = stepping->work.box(0)[d];
     Interval &cut = step[stepping->dim];
     cut.end = cut.begin + cut.size() / kRanks;
-    stepSeconds = localCost(localWork(tree, kProduct, step), machine).seconds();
-    return stepCost(tree, kProduct, *stepping, machine, {alpha, share * stepSeconds / kChunkBytes});
+    LocalWork part = localWork(tree, kProduct, step);
+    part.footprint = kFootprint;
+    stepSeconds = localCost(part, machine).seconds();
+    const std::vector<Link> links(stepping->travellers.size(),
+                                  Link{alpha, share * stepSeconds / kChunkBytes});
+    return stepCost(tree, kProduct, *stepping, machine, links);
   }
 
   const Tree tree = product();

@@ -7,103 +7,143 @@
 #include "Explain.h"
 
 #include "compiler/ir/AssignStorage.h"
-#include "compiler/plan/Algorithms.h"
+#include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/WithColor.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace einsumc {
 
 namespace {
 
+/// Algorithms that are listed for a node.
+constexpr std::size_t kListed = 6;
+
 class Explainer {
 public:
-  Explainer(const Tree &tree, const Machine &machine, const Schedule &schedule,
-            const PartialSchedule &fixed, llvm::raw_ostream &out)
-      : tree(tree), machine(machine), schedule(schedule), fixed(fixed), out(out) {}
+  Explainer(const Tree &tree, const Machine &machine, const PlanOptions &options,
+            const Schedule &schedule, llvm::raw_ostream &out)
+      : tree(tree), machine(machine), options(options), schedule(schedule), out(out) {}
 
   void run() {
-    NodeCost total;
-    for (NodeId id = 0; id < tree.size(); ++id) {
-      if (tree.node(id).kind == NodeKind::Input)
-        continue;
-      explainNode(id);
-      const NodeCost cost = costOf(tree, machine, schedule, id);
-      total.seconds += cost.seconds;
-      total.computeSeconds += cost.computeSeconds;
-      total.bytes += cost.bytes;
-    }
-    out << llvm::format("total: %.3g s, of which %.3g s move data; ", total.seconds,
-                        total.seconds - total.computeSeconds)
+    const std::vector<std::vector<Alternative>> all =
+        alternatives(tree, machine, options, schedule, kListed);
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).kind != NodeKind::Input)
+        explainNode(id, all[static_cast<std::size_t>(id)]);
+    printTotals();
+  }
+
+private:
+  void explainNode(NodeId id, const std::vector<Alternative> &list) {
+    const Alternative &chosen = list.front();
+    llvm::WithColor(out, llvm::raw_ostream::CYAN, true) << equationText(tree, id);
+    out << "\n  " << algorithmName(tree, id, chosen.schedule) << ", "
+        << nodeScheduleText(tree, id, chosen.schedule) << ": " << reason(id, list) << "\n";
+    out << "    algorithm         seconds    compute  transfers     supply sent a rank       bytes "
+           "   "
+           "reading whole tree\n";
+    for (const Alternative &one : list)
+      printAlternative(id, one);
+    printBound(id, chosen);
+  }
+
+  void printAlternative(NodeId id, const Alternative &one) {
+    const auto ranks = static_cast<double>(schedule.ranks);
+    if (one.isChosen)
+      llvm::WithColor(out, llvm::raw_ostream::GREEN, true) << "  * ";
+    else
+      out << "    ";
+    out << llvm::format("%-14s %10.3g %10.3g %10.3g %10.3g %11s %11s %10.3g %10.3g",
+                        algorithmName(tree, id, one.schedule).c_str(), one.cost.seconds,
+                        one.cost.computeSeconds, one.cost.transferSeconds, one.cost.supplySeconds,
+                        bytesText(one.cost.bytes / ranks).c_str(), bytesText(one.bytes).c_str(),
+                        one.readSeconds, one.seconds)
+        << "  " << nodeScheduleText(tree, id, one.schedule) << "\n";
+  }
+
+  void printBound(NodeId id, const Alternative &chosen) {
+    const double bound = communicationBound(tree, id, schedule.ranks);
+    if (bound == 0)
+      return;
+    const double sent = chosen.cost.bytes / static_cast<double>(schedule.ranks);
+    out << "    lower bound of what a rank sends or gets, with any memory: " << bytesText(bound);
+    if (sent > 0)
+      out << llvm::format(", of which this is %.3g times", sent / bound);
+    out << "\n";
+  }
+
+  std::string reason(NodeId id, const std::vector<Alternative> &list) const {
+    if (options.fixed.nodes.count(id) != 0)
+      return "given by --plan or --algorithm";
+    if (schedule.ranks == 1)
+      return "there is one rank";
+    if (list.size() == 1)
+      return "nothing else was worth a thought";
+    const Alternative &chosen = list.front(), &next = list[1];
+    const std::string name = algorithmName(tree, id, next.schedule);
+    if (options.memory && next.bytes > static_cast<double>(*options.memory))
+      return "'" + name + "' would need more memory than there is";
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    const double longer = 100 * (next.seconds / chosen.seconds - 1);
+    if (longer < 0.5)
+      stream << "as fast as '" << name << "', and simpler";
+    else
+      stream << "with '" << name
+             << llvm::format("' the tree would take %.3g %% longer, most of it ", longer)
+             << difference(chosen, next);
+    return text;
+  }
+
+  /// What grows most from one alternative to another.
+  static std::string difference(const Alternative &from, const Alternative &to) {
+    const double hidden = (to.cost.computeSeconds + to.cost.transferSeconds +
+                           to.cost.supplySeconds - to.cost.seconds) -
+                          (from.cost.computeSeconds + from.cost.transferSeconds +
+                           from.cost.supplySeconds - from.cost.seconds);
+    const std::array<std::pair<double, const char *>, 5> parts = {{
+        {to.cost.computeSeconds - from.cost.computeSeconds, "in the computation"},
+        {to.cost.transferSeconds - from.cost.transferSeconds - std::max(hidden, 0.0),
+         "in transfers that nothing hides"},
+        {to.cost.supplySeconds - from.cost.supplySeconds,
+         "in moving operands to where it needs them"},
+        {to.readSeconds - from.readSeconds, "in reading copies of inputs"},
+        {(to.seconds - to.readSeconds - to.cost.seconds) -
+             (from.seconds - from.readSeconds - from.cost.seconds),
+         "in other nodes"},
+    }};
+    return std::max_element(parts.begin(), parts.end())->second;
+  }
+
+  void printTotals() {
+    const NodeCost total = costOf(tree, machine, schedule);
+    const double moving = total.seconds - total.computeSeconds;
+    out << llvm::format("total: %.3g s, of which %.3g s (%.1f %%) move data that nothing hides; ",
+                        total.seconds, moving,
+                        total.seconds > 0 ? 100 * moving / total.seconds : 0.0)
         << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
         << " needed by the busiest rank at a time for tensors\n";
   }
 
-private:
-  void explainNode(NodeId id) {
-    const NodeSchedule &chosen = schedule.nodes[static_cast<std::size_t>(id)];
-    out << equationText(tree, id) << "\n  " << nodeScheduleText(tree, id, chosen) << ": "
-        << reason(id, chosen) << "\n";
-    bool listed = false;
-    for (const std::string &name : algorithmNames()) {
-      std::variant<NodeSchedule, std::string> candidate =
-          scheduleByName(tree, id, name, schedule.ranks);
-      auto *node = std::get_if<NodeSchedule>(&candidate);
-      if (!node)
-        continue;
-      const bool isChosen = *node == chosen;
-      listed = listed || isChosen;
-      printCandidate(id, name, *node, isChosen);
-    }
-    if (!listed)
-      printCandidate(id, algorithmName(tree, id, chosen), chosen, true);
-  }
-
-  void printCandidate(NodeId id, const std::string &name, const NodeSchedule &node, bool chosen) {
-    Schedule other = schedule;
-    other.nodes[static_cast<std::size_t>(id)] = node;
-    const NodeCost cost = costOf(tree, machine, other, id);
-    out << (chosen ? "  * " : "    ") << llvm::left_justify(name, 9)
-        << llvm::format(" %9.3g s, compute %9.3g s, sent ", cost.seconds, cost.computeSeconds)
-        << bytesText(cost.bytes) << "  " << nodeScheduleText(tree, id, node) << "\n";
-  }
-
-  std::string reason(NodeId id, const NodeSchedule &chosen) const {
-    if (fixed.nodes.count(id) != 0)
-      return "given by --plan or --algorithm";
-    if (schedule.ranks == 1)
-      return "there is one rank";
-    const std::optional<DimId> loop =
-        chosen.axes.empty() ? std::nullopt : chosen.axes.front().loopDim;
-    if (!loop)
-      return "too small for messages to pay, so every rank computes it";
-    const std::string dim =
-        "'" + tree.dim(*loop).name + "' (" + std::to_string(tree.dim(*loop).extent) + ")";
-    switch (classOf(tree, id, *loop)) {
-    case DimClass::C:
-      return dim + " is in all its tensors: cut along it, nothing moves";
-    case DimClass::M:
-    case DimClass::N:
-      return "no c dim is long enough; cut along " + dim + ", the other operand is copied";
-    case DimClass::K:
-      return "no c, m or n dim is long enough; cut along " + dim + ", partial sums are added";
-    }
-    return {};
-  }
-
   const Tree &tree;
   const Machine &machine;
+  const PlanOptions &options;
   const Schedule &schedule;
-  const PartialSchedule &fixed;
   llvm::raw_ostream &out;
 };
 
 } // namespace
 
-void explain(const Tree &tree, const Machine &machine, const Schedule &schedule,
-             const PartialSchedule &fixed, llvm::raw_ostream &out) {
-  Explainer(tree, machine, schedule, fixed, out).run();
+void explain(const Tree &tree, const Machine &machine, const PlanOptions &options,
+             const Schedule &schedule, llvm::raw_ostream &out) {
+  Explainer(tree, machine, options, schedule, out).run();
 }
 
 } // namespace einsumc

@@ -8,17 +8,18 @@
 #define EINSUMC_TOOLS_EXPLAIN_H
 
 #include "compiler/ir/Machine.h"
-#include "compiler/ir/ReadPlan.h"
-#include "compiler/ir/Schedule.h"
+#include "compiler/plan/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 namespace einsumc {
 
-/// Prints for every node the named algorithms that it allows with their predicted time and bytes
-/// sent, which one it got, and by which rule; then the totals.
-void explain(const Tree &tree, const Machine &machine, const Schedule &schedule,
-             const PartialSchedule &fixed, llvm::raw_ostream &out);
+/// Prints for every node the best algorithms that were thought about, with the predicted seconds of
+/// the node (compute, own transfers, moves of operands to where it needs them), bytes a rank sends
+/// and stores, and seconds of the whole tree, and a sentence on what decided; then the totals. In
+/// colour on a terminal that has it.
+void explain(const Tree &tree, const Machine &machine, const PlanOptions &options,
+             const Schedule &schedule, llvm::raw_ostream &out);
 
 } // namespace einsumc
 

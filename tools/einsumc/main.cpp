@@ -67,14 +67,13 @@ public:
     if (options.stage == Stage::Tree)
       return write([&](llvm::raw_ostream &out) { printTree(*declared, tree, out); });
 
-    const PartialSchedule fixed = reordered(*given, *declared, tree);
-    const Schedule schedule =
-        timer.run("plan", [&] { return plan(tree, *machine, {options.ranks, fixed}); });
+    const PlanOptions how{options.ranks, reordered(*given, *declared, tree), memoryOf(*machine)};
+    const Schedule schedule = timer.run("plan", [&] { return plan(tree, *machine, how); });
     if (options.explain) {
       explainOrders(*declared, tree, *machine, given->orders, llvm::errs());
-      explain(tree, *machine, schedule, fixed, llvm::errs());
+      explain(tree, *machine, how, schedule, llvm::errs());
     }
-    if (!fitsMemory(tree, *machine, schedule))
+    if (how.memory && !checkMemory(tree, schedule, *how.memory))
       return kMistake;
     return finish(tree, *machine, schedule);
   }
@@ -104,10 +103,10 @@ private:
     return readMachine(*text, diagnostics);
   }
 
-  bool fitsMemory(const Tree &tree, const Machine &machine, const Schedule &schedule) {
-    if (!options.memory && !options.machineFile && !options.machineName)
-      return true;
-    return checkMemory(tree, schedule, options.memory.value_or(machine.memory));
+  /// Bytes that a rank may use; none if nobody said.
+  std::optional<int64_t> memoryOf(const Machine &machine) const {
+    const bool isKnown = options.memory || options.machineFile || options.machineName;
+    return isKnown ? std::optional(options.memory.value_or(machine.memory)) : std::nullopt;
   }
 
   int finish(const Tree &tree, const Machine &machine, const Schedule &schedule) {

@@ -1,0 +1,198 @@
+//===- ChoiceTables.cpp - what the choices for the tensors of a tree cost together ------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/ChoiceTables.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace einsumc {
+
+namespace {
+
+/// Entries up to which joint choices are exact: those of three tensors with 64 choices each.
+constexpr std::size_t kLargestTable = std::size_t{1} << 18;
+
+/// Seconds that nothing takes.
+constexpr double kNever = 1e30;
+
+/// The distinct values of a list, and which of them each entry is.
+template <class T> struct Distinct {
+  std::vector<T> values;
+  std::vector<std::size_t> which;
+
+  void add(const T &value) {
+    const auto at = llvm::find(values, value);
+    which.push_back(static_cast<std::size_t>(at - values.begin()));
+    if (at == values.end())
+      values.push_back(value);
+  }
+};
+
+} // namespace
+
+ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers,
+                           std::vector<TensorChoices> given)
+    : tree(tree), transfers(transfers), choices(std::move(given)) {
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    const TensorChoices &of = choices[static_cast<std::size_t>(id)];
+    counts.push_back(of.homes.size());
+    const bool isKept = tree.node(id).isOutput || tree.node(id).kind == NodeKind::Input;
+    lastUses.push_back(isKept ? tree.size() - 1 : id);
+    for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o) {
+      NodeId &last = lastUses[static_cast<std::size_t>(tree.node(id).operands[o].node)];
+      last = std::max(last, id);
+    }
+  }
+  for (NodeId id = 0; id < tree.size(); ++id)
+    for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o)
+      addEdge(id, o);
+}
+
+const ChoiceTables::Memory &ChoiceTables::memory() const {
+  if (!stored.homes.empty())
+    return stored;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    const TensorChoices &of = choices[static_cast<std::size_t>(id)];
+    std::vector<double> homes, own(of.homes.size());
+    for (const Placement &home : of.homes)
+      homes.push_back(placeBytes(id, home));
+    for (std::size_t choice = 0; choice < of.candidates.size(); ++choice) {
+      const NodeSchedule &on = of.candidates[choice].schedule;
+      const Placement work = workPlacement(tree, id, on, Role::C);
+      if (work != of.homes[choice])
+        own[choice] += placeBytes(id, work);
+      if (const std::optional<Stepping> stepping = steppingOf(tree, id, on))
+        for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
+          own[choice] += static_cast<double>(
+              chunkMemoryOn(*stepping, t, stepping->work.grid.firstRank).elements() *
+              sizeInBytes(tree.elementType()));
+    }
+    stored.homes.push_back(std::move(homes));
+    stored.own.push_back(std::move(own));
+  }
+  return stored;
+}
+
+double ChoiceTables::placeBytes(NodeId tensor, const Placement &placement) const {
+  const Layout layout = layoutOf(tree, tensor, placement);
+  return static_cast<double>(layout.localSize(layout.grid.firstRank) *
+                             sizeInBytes(tree.elementType()));
+}
+
+void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
+  const NodeId tensor = tree.node(user).operands[operand].node;
+  Distinct<Placement> from;
+  for (const Placement &home : choices[static_cast<std::size_t>(tensor)].homes)
+    from.add(home);
+  Distinct<std::pair<Placement, bool>> to;
+  for (const Candidate &candidate : choices[static_cast<std::size_t>(user)].candidates)
+    to.add({candidate.needs[operand], candidate.areChunks[operand]});
+
+  std::vector<std::pair<double, double>> supply; // Seconds and bytes.
+  for (const Placement &home : from.values)
+    for (const auto &[need, areChunks] : to.values) {
+      const double seconds = transfers.supplySeconds(tree, tensor, home, need, areChunks);
+      supply.emplace_back(seconds, seconds > 0 ? placeBytes(tensor, need) : 0);
+    }
+  const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),
+                                              static_cast<std::size_t>(user)};
+  Edge edge{tensor, user, operand, {variables, {}}, {variables, {}}};
+  for (const std::size_t home : from.which)
+    for (const std::size_t need : to.which) {
+      const auto &[seconds, bytes] = supply[home * to.values.size() + need];
+      edge.seconds.values.push_back(seconds);
+      edge.bytes.values.push_back(bytes);
+    }
+  edges.push_back(std::move(edge));
+}
+
+std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {
+  std::vector<CostTable> tables;
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
+    CostTable table{{tensor}, choices[tensor].seconds};
+    if (!prices.empty()) {
+      // An input is there from the first node on.
+      const bool isInput = choices[tensor].candidates.empty();
+      double whileStored = 0;
+      for (std::size_t node = isInput ? 0 : tensor;
+           node <= static_cast<std::size_t>(lastUses[tensor]); ++node)
+        whileStored += prices[node];
+      for (std::size_t choice = 0; choice < table.values.size(); ++choice)
+        table.values[choice] += whileStored * memory().homes[tensor][choice] +
+                                prices[tensor] * memory().own[tensor][choice];
+    }
+    tables.push_back(std::move(table));
+  }
+  for (const Edge &edge : edges) {
+    tables.push_back(edge.seconds);
+    if (!prices.empty())
+      for (std::size_t i = 0; i < edge.bytes.values.size(); ++i)
+        tables.back().values[i] +=
+            prices[static_cast<std::size_t>(edge.user)] * edge.bytes.values[i];
+  }
+  return tables;
+}
+
+std::vector<std::size_t> ChoiceTables::cheapest(const BytePrices &prices) const {
+  return minimiseSum(counts, tablesAt(prices), kLargestTable);
+}
+
+std::vector<std::size_t> ChoiceTables::cheapestWith(NodeId tensor, std::size_t choice,
+                                                    const BytePrices &prices) const {
+  std::vector<CostTable> tables = tablesAt(prices);
+  const auto index = static_cast<std::size_t>(tensor);
+  for (std::size_t other = 0; other < counts[index]; ++other)
+    if (other != choice)
+      tables[index].values[other] += kNever; // The table of the tensor alone is at its place.
+  return minimiseSum(counts, tables, kLargestTable);
+}
+
+double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
+  double sum = 0;
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
+    sum += choices[tensor].seconds[chosen[tensor]];
+  for (const Edge &edge : edges)
+    sum += edge.seconds.values[chosen[static_cast<std::size_t>(edge.tensor)] *
+                                   counts[static_cast<std::size_t>(edge.user)] +
+                               chosen[static_cast<std::size_t>(edge.user)]];
+  return sum;
+}
+
+Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen, int64_t ranks) const {
+  Schedule schedule;
+  schedule.ranks = ranks;
+  schedule.inputs.resize(choices.size());
+  schedule.nodes.resize(choices.size());
+  schedule.finals.resize(choices.size());
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
+    if (choices[tensor].candidates.empty())
+      schedule.inputs[tensor] = choices[tensor].homes[chosen[tensor]];
+    else
+      schedule.nodes[tensor] = choices[tensor].candidates[chosen[tensor]].schedule;
+  return schedule;
+}
+
+std::vector<double> ChoiceTables::bytesAt(const std::vector<std::size_t> &chosen) const {
+  std::vector<double> bytes(choices.size());
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
+    const bool isInput = choices[tensor].candidates.empty();
+    for (std::size_t node = isInput ? 0 : tensor;
+         node <= static_cast<std::size_t>(lastUses[tensor]); ++node)
+      bytes[node] += memory().homes[tensor][chosen[tensor]];
+    bytes[tensor] += memory().own[tensor][chosen[tensor]];
+  }
+  for (const Edge &edge : edges)
+    bytes[static_cast<std::size_t>(edge.user)] +=
+        edge.bytes.values[chosen[static_cast<std::size_t>(edge.tensor)] *
+                              counts[static_cast<std::size_t>(edge.user)] +
+                          chosen[static_cast<std::size_t>(edge.user)]];
+  return bytes;
+}
+
+} // namespace einsumc

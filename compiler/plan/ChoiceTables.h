@@ -1,0 +1,81 @@
+//===- ChoiceTables.h - what the choices for the tensors of a tree cost together --------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_CHOICETABLES_H
+#define EINSUMC_PLAN_CHOICETABLES_H
+
+#include "compiler/plan/Candidates.h"
+#include "compiler/plan/MinimiseSum.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace einsumc {
+
+/// What may be chosen for a tensor: of an input where it lies, of others how it is computed.
+struct TensorChoices {
+  std::vector<Placement> homes;      ///< by choice
+  std::vector<double> seconds;       ///< by choice: computing it, or reading it there
+  std::vector<Candidate> candidates; ///< by choice; of inputs none
+};
+
+/// By node: a price of a byte that the busiest rank stores while the node runs, in seconds.
+using BytePrices = std::vector<double>;
+
+/// The choices of all tensors of a tree, with the costs that depend on one or on two neighbours.
+class ChoiceTables {
+public:
+  ChoiceTables(const Tree &tree, const TransferCost &transfers, std::vector<TensorChoices> choices);
+
+  /// By tensor: the choice with which all together take the least time, and what else bytes cost.
+  std::vector<std::size_t> cheapest(const BytePrices &prices = {}) const;
+  /// The same with one tensor's choice given.
+  std::vector<std::size_t> cheapestWith(NodeId tensor, std::size_t choice,
+                                        const BytePrices &prices = {}) const;
+  /// Tensors, inputs among them.
+  NodeId size() const { return tree.size(); }
+  const TensorChoices &of(NodeId tensor) const { return choices[static_cast<std::size_t>(tensor)]; }
+  /// What choices take in seconds.
+  double seconds(const std::vector<std::size_t> &chosen) const;
+  /// The schedule that choices make; nothing is said yet of where outputs end.
+  Schedule scheduleOf(const std::vector<std::size_t> &chosen, int64_t ranks) const;
+  /// By node: about how many bytes the busiest rank stores with these choices while it runs:
+  /// tensors that live, copies of its operands, and the memory of its stepping loop.
+  std::vector<double> bytesAt(const std::vector<std::size_t> &chosen) const;
+
+private:
+  /// An operand of a node.
+  struct Edge {
+    NodeId tensor, user;
+    std::size_t operand;
+    CostTable seconds; ///< of supplying it
+    CostTable bytes;   ///< of the copy that is made of it
+  };
+
+  std::vector<CostTable> tablesAt(const BytePrices &prices) const;
+  void addEdge(NodeId user, std::size_t operand);
+  double placeBytes(NodeId tensor, const Placement &placement) const;
+
+  const Tree &tree;
+  const TransferCost &transfers;
+  const std::vector<TensorChoices> choices;
+  std::vector<std::size_t> counts;
+  std::vector<NodeId> lastUses; ///< by tensor: the last node while which it is stored
+  std::vector<Edge> edges;
+
+  /// Bytes by tensor and choice; counted when they are first asked for.
+  struct Memory {
+    std::vector<std::vector<double>> homes;
+    /// Beside the result: its sums before they are added up, and chunks under way.
+    std::vector<std::vector<double>> own;
+  };
+  const Memory &memory() const;
+  mutable Memory stored;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_CHOICETABLES_H

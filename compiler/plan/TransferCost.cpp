@@ -1,0 +1,168 @@
+//===- TransferCost.cpp - what redistributions and chunks under way take ----------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/TransferCost.h"
+
+#include "compiler/ir/Moves.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace einsumc {
+
+namespace {
+
+/// Ranks that hold something of a tensor.
+int64_t holders(const Layout &layout) {
+  int64_t result = 1;
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if (layout.axes[axis].kind != AxisKind::Root)
+      result *= layout.grid.extents[axis];
+  return result;
+}
+
+/// The most parts that a layout cuts each position into.
+std::vector<double> partsOf(const Layout &layout) {
+  std::vector<double> parts(layout.extents.size(), 1);
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if (layout.axes[axis].kind == AxisKind::Split)
+      parts[static_cast<std::size_t>(layout.axes[axis].position)] *=
+          static_cast<double>(layout.grid.extents[axis]);
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    parts[p] = std::min(parts[p], static_cast<double>(layout.extents[p]));
+  return parts;
+}
+
+double copiesOf(const Layout &layout, AxisKind kind) {
+  double result = 1;
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if (layout.axes[axis].kind == kind)
+      result *= static_cast<double>(layout.grid.extents[axis]);
+  return result;
+}
+
+/// Messages of the rank that sends or gets the most: its block meets so many of the other layout's,
+/// its own among them.
+double busiestMessages(const Layout &from, const Layout &to) {
+  const std::vector<double> source = partsOf(from), target = partsOf(to);
+  double in = copiesOf(from, AxisKind::Partial), out = copiesOf(to, AxisKind::Copy);
+  for (std::size_t p = 0; p < source.size(); ++p) {
+    in *= std::ceil(source[p] / target[p]);
+    out *= std::ceil(target[p] / source[p]);
+  }
+  // Copies of the source share the sending.
+  out = std::ceil(out / copiesOf(from, AxisKind::Copy));
+  return std::max({in - 1, out - 1, 1.0});
+}
+
+/// The ranks of two grids as one axis.
+GridAxis ranksOf(const Grid &a, const Grid &b) {
+  const int64_t begin = std::min(a.firstRank, b.firstRank);
+  const int64_t end = std::max(a.firstRank + a.size(), b.firstRank + b.size());
+  return {begin, end - begin, 1, end - begin};
+}
+
+} // namespace
+
+std::vector<Link> TransferCost::stepLinks(const Stepping &stepping) const {
+  std::vector<Link> links;
+  for (const Traveller &traveller : stepping.travellers) {
+    const GridAxis axis = axisOf(stepping.work.grid, traveller.axis);
+    links.push_back(traveller.movement == StepMovement::Ring ? ringLink(axis) : exchangeLink(axis));
+  }
+  return links;
+}
+
+double TransferCost::exchangeSeconds(const Layout &from, const Layout &to, int64_t crossing,
+                                     int64_t elementBytes) const {
+  const auto volume = static_cast<double>(crossing * elementBytes);
+  const double busiest = volume / static_cast<double>(std::min(holders(from), holders(to)));
+  // What arrives, and what was there, is read and written once.
+  const double copied = 2 * static_cast<double>(to.localSize(to.grid.firstRank) * elementBytes);
+  double seconds = copied / machine.memoryBandwidth;
+  if (volume > 0) {
+    const Link &link = exchangeLink(ranksOf(from.grid, to.grid));
+    seconds += link.alpha * busiestMessages(from, to) + link.beta * busiest;
+  }
+  return seconds;
+}
+
+const Link &TransferCost::ringLink(const GridAxis &axis) const {
+  const auto [at, isNew] = knownRings.try_emplace(axis);
+  if (isNew)
+    at->second = network.shiftLink(axis, 1);
+  return at->second;
+}
+
+const Link &TransferCost::exchangeLink(const GridAxis &axis) const {
+  const auto [at, isNew] = knownExchanges.try_emplace(axis);
+  if (isNew)
+    at->second = network.exchangeLink(axis);
+  return at->second;
+}
+
+namespace {
+
+void append(const Placement &placement, std::vector<int64_t> &key) {
+  key.push_back(placement.grid.firstRank);
+  for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
+    const AxisPlacement &on = placement.axes[axis];
+    key.insert(key.end(), {placement.grid.extents[axis], static_cast<int64_t>(on.kind), on.position,
+                           on.level});
+  }
+}
+
+} // namespace
+
+const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, const Placement &from,
+                                           const Placement &to) const {
+  std::vector<int64_t> key = tree.extents(tensor);
+  key.push_back(-1);
+  append(from, key);
+  key.push_back(-1);
+  append(to, key);
+  const auto [found, isNew] = knownWays.try_emplace(std::move(key));
+  if (!isNew)
+    return found->second;
+  Way &result = found->second;
+  Layout at = layoutOf(tree, tensor, from);
+  const std::vector<Placement> hops = route(tree, tensor, from, to);
+  for (const Placement &hop : hops) {
+    Layout next = layoutOf(tree, tensor, hop);
+    const int64_t crossing = transferVolume(at, next);
+    result.seconds += exchangeSeconds(at, next, crossing, sizeInBytes(tree.elementType()));
+    result.isCovered = hops.size() == 1 && crossing == 0 && !at.hasPartial();
+    at = std::move(next);
+  }
+  return result;
+}
+
+double TransferCost::moveSeconds(const Tree &tree, NodeId tensor, const Placement &from,
+                                 const Placement &to) const {
+  return from == to ? 0 : way(tree, tensor, from, to).seconds;
+}
+
+double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placement &from,
+                                   const Placement &to, bool isTraveller) const {
+  if (from == to)
+    return 0;
+  const Way &taken = way(tree, tensor, from, to);
+  // What a stepping loop sends are chunks, not views of more.
+  return taken.isCovered && !isTraveller ? 0 : taken.seconds;
+}
+
+double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {
+  const Layout layout = layoutOf(tree, input, placement);
+  const auto bytes = static_cast<double>(sizeInBytes(tree.elementType()));
+  const double most = static_cast<double>(layout.localSize(placement.grid.firstRank)) * bytes;
+  const double even =
+      static_cast<double>(tree.elements(input)) * bytes / static_cast<double>(ranks);
+  if (most <= even)
+    return 0;
+  return exchangeLink({0, ranks, 1, ranks}).beta * (most - even);
+}
+
+} // namespace einsumc

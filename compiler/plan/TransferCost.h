@@ -1,0 +1,76 @@
+//===- TransferCost.h - what redistributions and chunks under way take ------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_TRANSFERCOST_H
+#define EINSUMC_PLAN_TRANSFERCOST_H
+
+#include "compiler/ir/Machine.h"
+#include "compiler/ir/Schedule.h"
+#include "compiler/plan/Network.h"
+
+#include "llvm/ADT/Hashing.h"
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace einsumc {
+
+/// What messages take on a machine, as alpha + beta w for those of a rank (R. W. Hockney, "The
+/// communication challenge for MPP", Parallel Computing 20, 1994), beta times the congestion of
+/// the network when all ranks send at a time. Remembers what it was asked; not for threads.
+class TransferCost {
+public:
+  TransferCost(const Machine &machine, int64_t ranks)
+      : machine(machine), ranks(ranks), network(machine, ranks) {}
+
+  /// Of a chunk that the travellers of a stepping loop send, by traveller.
+  std::vector<Link> stepLinks(const Stepping &stepping) const;
+
+  /// Seconds from a tensor's one placement to another, over all hops of its route.
+  double moveSeconds(const Tree &tree, NodeId tensor, const Placement &from,
+                     const Placement &to) const;
+  /// The same for what a node needs: nothing where what a rank stores covers what it needs.
+  /// \param isTraveller chunks of it are sent, which must lie as they are needed
+  double supplySeconds(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
+                       bool isTraveller) const;
+
+  /// Seconds that are charged for an input that is read into a placement: what the busiest rank
+  /// reads beyond an even share, at the rate of the network. A copy costs as much as sending it.
+  double readSeconds(const Tree &tree, NodeId input, const Placement &placement) const;
+
+private:
+  const Machine &machine;
+  const int64_t ranks;
+  /// Seconds that one exchange of messages takes: of the busiest rank its messages, the larger of
+  /// what it sends and gets, and what it copies into place.
+  /// \param crossing elements that cross ranks (transferVolume), which share them evenly
+  double exchangeSeconds(const Layout &from, const Layout &to, int64_t crossing,
+                         int64_t elementBytes) const;
+  /// From one placement of a tensor to another.
+  struct Way {
+    double seconds = 0;
+    bool isCovered = false; ///< a view of what is there does
+  };
+  const Way &way(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to) const;
+  const Link &ringLink(const GridAxis &axis) const;
+  const Link &exchangeLink(const GridAxis &axis) const;
+
+  struct Hash {
+    std::size_t operator()(const std::vector<int64_t> &key) const {
+      return llvm::hash_combine_range(key.begin(), key.end());
+    }
+  };
+
+  const Network network;
+  mutable std::map<GridAxis, Link> knownRings, knownExchanges;
+  /// By the tensor's extents, and the two placements.
+  mutable std::unordered_map<std::vector<int64_t>, Way, Hash> knownWays;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_TRANSFERCOST_H

@@ -1,0 +1,254 @@
+//===- WorkCuts.cpp - the ways to cut a node's work over ranks --------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/WorkCuts.h"
+
+#include "compiler/ir/Schedule.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace einsumc {
+
+namespace {
+
+constexpr std::size_t kMostAxes = 3;
+
+/// A cut is too slow for any neighbour's sake when it takes so many times as long as the best one,
+/// and the moves that would make this one fit.
+constexpr double kFar = 2;
+
+/// A dim of the node as cuts see it.
+struct CutDim {
+  DimId dim;
+  int64_t extent;
+  DimClass dimClass;
+  std::array<bool, 3> in; ///< by role
+};
+
+/// The largest number up to a bound of the form base^power.
+int64_t powerBelow(int64_t bound, int power) {
+  auto base = static_cast<int64_t>(std::pow(static_cast<double>(bound), 1.0 / power) + 1e-9);
+  int64_t result = 1;
+  for (int i = 0; i < power; ++i)
+    result *= base;
+  return result;
+}
+
+class Enumeration {
+public:
+  Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
+              const std::vector<int> &lifetimes, const CutLimits &limits)
+      : machine(machine), limits(limits),
+        link(ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes),
+        flops(machine.flopsPerSecond(tree.elementType())),
+        elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))) {
+    chooseDims(tree, node, lifetimes);
+    for (const Role role : rolesOf(tree, node))
+      bridge += link.beta * elementBytes *
+                    static_cast<double>(tree.elements(tensorOf(tree, node, role))) /
+                    static_cast<double>(ranks) +
+                link.alpha * std::log2(static_cast<double>(ranks));
+    const std::vector<int64_t> sizes = usefulSizes(ranks);
+    // Cubes of few ranks are for those who have no more.
+    for (const int64_t size : sizes)
+      enumerate(size, 2 * size > ranks ? kMostAxes : 2);
+  }
+
+  std::vector<WorkCut> run() {
+    llvm::stable_sort(found, [](const Found &a, const Found &b) { return a.seconds < b.seconds; });
+    std::map<std::vector<DimClass>, std::size_t> ofKind;
+    std::vector<WorkCut> kept;
+    for (Found &candidate : found) {
+      if (candidate.seconds > kFar * found.front().seconds + bridge)
+        break;
+      std::size_t &count = ofKind[candidate.kind];
+      if (kept.size() >= limits.best && count >= limits.eachKind)
+        continue;
+      ++count;
+      if (limits.allOrders)
+        addOtherOrders(candidate.cut, kept);
+      kept.push_back(std::move(candidate.cut));
+    }
+    return kept;
+  }
+
+private:
+  struct Found {
+    double seconds;
+    WorkCut cut;
+    std::vector<DimClass> kind;
+  };
+
+  void chooseDims(const Tree &tree, NodeId node, const std::vector<int> &lifetimes) {
+    const std::vector<Role> roles = rolesOf(tree, node);
+    for (const DimId dim : tree.iterationDims(node)) {
+      CutDim cut{dim, tree.dim(dim).extent, classOf(tree, node, dim), {}};
+      for (const Role role : roles)
+        cut.in[static_cast<std::size_t>(role)] = llvm::is_contained(dimsOf(tree, node, role), dim);
+      dims.push_back(cut);
+    }
+    if (dims.size() > limits.dims) {
+      std::vector<CutDim> byUse = dims;
+      llvm::stable_sort(byUse, [&](const CutDim &a, const CutDim &b) {
+        return std::tuple(a.extent, lifetimes[static_cast<std::size_t>(a.dim)]) >
+               std::tuple(b.extent, lifetimes[static_cast<std::size_t>(b.dim)]);
+      });
+      for (std::size_t d = limits.dims; d < byUse.size(); ++d)
+        addRest(byUse[d]);
+      byUse.resize(limits.dims);
+      // In the order of the tree's dims, so that equal tensors are cut alike.
+      dims = std::move(byUse);
+    }
+    llvm::erase_if(dims, [](const CutDim &dim) { return dim.extent == 1; });
+    llvm::sort(dims, [](const CutDim &a, const CutDim &b) { return a.dim < b.dim; });
+  }
+
+  /// A dim that is never cut.
+  void addRest(const CutDim &dim) {
+    uncut.all *= static_cast<double>(dim.extent);
+    for (std::size_t role = 0; role < 3; ++role)
+      if (dim.in[role])
+        uncut.of[role] *= static_cast<double>(dim.extent);
+  }
+
+  void enumerate(int64_t size, std::size_t mostAxes) {
+    for (std::size_t axes = 1; axes <= mostAxes; ++axes)
+      if (size > 1)
+        addAxis(size, axes, 0);
+  }
+
+  /// Cuts with so many axes more, along dims not before one in the list.
+  void addAxis(int64_t size, std::size_t axes, std::size_t firstDim) {
+    if (axes == 0) {
+      found.push_back({bound(), present(), kind()});
+      return;
+    }
+    for (int64_t extent = 2; extent <= size; ++extent) {
+      if (size % extent != 0 || (axes == 1) != (extent == size))
+        continue;
+      for (std::size_t d = firstDim; d < dims.size(); ++d) {
+        extents.push_back(extent);
+        loops.push_back(d);
+        addAxis(size / extent, axes - 1, d);
+        extents.pop_back();
+        loops.pop_back();
+      }
+    }
+  }
+
+  WorkCut present() const {
+    WorkCut cut{{extents.begin(), extents.end()}, {}};
+    for (const std::size_t loop : loops)
+      cut.loops.push_back(dims[loop].dim);
+    return cut;
+  }
+
+  std::vector<DimClass> kind() const {
+    std::vector<DimClass> classes;
+    for (const std::size_t loop : loops)
+      classes.push_back(dims[loop].dimClass);
+    llvm::sort(classes);
+    return classes;
+  }
+
+  struct Volumes {
+    double all = 1;                       ///< iterations
+    std::array<double, 3> of = {1, 1, 1}; ///< elements, by role
+  };
+
+  /// Seconds that the busiest rank takes at least with the present cut.
+  double bound() const {
+    Volumes block = uncut;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      int64_t parts = 1;
+      for (std::size_t axis = 0; axis < loops.size(); ++axis)
+        parts *= loops[axis] == d ? extents[axis] : 1;
+      const auto extent = static_cast<double>((dims[d].extent + parts - 1) / parts);
+      block.all *= extent;
+      for (std::size_t role = 0; role < 3; ++role)
+        block.of[role] *= dims[d].in[role] ? extent : 1;
+    }
+    std::array<double, 3> shared = {1, 1, 1}; // Ranks that need, or compute, the same block.
+    double messages = 0;
+    for (std::size_t axis = 0; axis < loops.size(); ++axis)
+      for (std::size_t role = 0; role < 3; ++role)
+        if (!dims[loops[axis]].in[role]) {
+          shared[role] *= static_cast<double>(extents[axis]);
+          messages += std::log2(static_cast<double>(extents[axis]));
+        }
+    double touched = 0, moved = 0;
+    for (std::size_t role = 0; role < 3; ++role) {
+      touched += block.of[role];
+      moved += block.of[role] * (1 - 1 / shared[role]);
+    }
+    const double compute =
+        std::max(2 * block.all / flops, touched * elementBytes / machine.memoryBandwidth);
+    const double transfer = moved * elementBytes * link.beta + messages * link.alpha;
+    constexpr double kShare = 0.1; // Of transfers that hide.
+    return std::max(compute, transfer) + kShare * std::min(compute, transfer);
+  }
+
+  /// The same with the axes in other orders, which suits the grids of other nodes.
+  static void addOtherOrders(const WorkCut &cut, std::vector<WorkCut> &kept) {
+    llvm::SmallVector<std::size_t, kMostAxes> order;
+    for (std::size_t axis = 0; axis < cut.loops.size(); ++axis)
+      order.push_back(axis);
+    while (std::next_permutation(order.begin(), order.end())) {
+      WorkCut other;
+      for (const std::size_t axis : order) {
+        other.extents.push_back(cut.extents[axis]);
+        other.loops.push_back(cut.loops[axis]);
+      }
+      if (other != cut && !llvm::is_contained(kept, other))
+        kept.push_back(std::move(other));
+    }
+  }
+
+  const Machine &machine;
+  const CutLimits &limits;
+  const Link &link;
+  const double flops, elementBytes;
+  std::vector<CutDim> dims;
+  Volumes uncut;
+  double bridge = 0; ///< seconds to move every tensor once, all ranks a share
+  llvm::SmallVector<int64_t, kMostAxes> extents;
+  llvm::SmallVector<std::size_t, kMostAxes> loops;
+  std::vector<Found> found;
+};
+
+} // namespace
+
+std::vector<int64_t> usefulSizes(int64_t ranks) {
+  std::set<int64_t, std::greater<>> sizes;
+  constexpr int64_t kFew = 8;
+  for (int64_t size = 2; size <= std::min(ranks, kFew); ++size)
+    sizes.insert(size);
+  int64_t twos = 1;
+  while (2 * twos <= ranks)
+    twos *= 2;
+  for (const int64_t size : {ranks, powerBelow(ranks, 2), powerBelow(ranks, 3), twos})
+    if (2 * size > ranks)
+      sizes.insert(size);
+  constexpr int64_t kFewer = 4;
+  for (int64_t size = twos == ranks ? ranks / kFewer : twos / 2; size > kFew; size /= kFewer)
+    sizes.insert(size);
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<WorkCut> workCuts(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
+                              const std::vector<int> &lifetimes, const CutLimits &limits) {
+  return Enumeration(tree, node, machine, ranks, lifetimes, limits).run();
+}
+
+} // namespace einsumc

@@ -1,0 +1,364 @@
+//===- PlannerTest.cpp - the planner against the enumeration of everything --------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/ir/AssignStorage.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+using namespace einsumc;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Tree treeOf(const std::string &text) {
+  Diagnostics diagnostics(llvm::errs());
+  const std::optional<Tree> tree = readEin(diagnostics.addText("t.ein", text), diagnostics);
+  if (!tree)
+    throw std::runtime_error(text);
+  return *orderGreedily(normalise(*tree), diagnostics);
+}
+
+/// Trees of one or two contractions with dims of every class and extents from 1 on.
+class RandomTrees {
+public:
+  explicit RandomTrees(unsigned seed) : random(seed) {}
+
+  Tree next(bool two) {
+    std::string text = "dim ";
+    for (char dim = 'a'; dim <= 'e'; ++dim)
+      text += std::string(dim == 'a' ? "" : ", ") + dim + " = " + std::to_string(extent());
+    const std::string x = subset("abcde", 3), y = subset("abcde", 3), z = subset("abcde", 2);
+    text += "; input X[" + list(x) + "]; input Y[" + list(y) + "];";
+    const std::string t = subset(united(x, y), 3);
+    const std::string product = " = X[" + list(x) + "] * Y[" + list(y) + "];";
+    if (!two)
+      return treeOf(text + "output T[" + list(t) + "]" + product);
+    return treeOf(text + "input Z[" + list(z) + "]; T[" + list(t) + "]" + product + "output U[" +
+                  list(subset(united(t, z), 3)) + "] = T[" + list(t) + "] * Z[" + list(z) + "];");
+  }
+
+  template <class T> T pick(const std::vector<T> &from) {
+    return from[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
+  }
+
+private:
+  int extent() { return pick<int>({1, 2, 3, 7, 40, 300, 1000}); }
+
+  std::string subset(const std::string &of, std::size_t most) {
+    std::string result;
+    for (const char dim : of)
+      if (result.size() < most && pick<int>({0, 1, 1}) == 1)
+        result += dim;
+    return result.empty() ? of.substr(0, 1) : result;
+  }
+
+  static std::string united(const std::string &a, const std::string &b) {
+    std::string result = a;
+    for (const char dim : b)
+      if (result.find(dim) == std::string::npos)
+        result += dim;
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  static std::string list(const std::string &dims) {
+    std::string result;
+    for (const char dim : dims)
+      result += std::string(result.empty() ? "" : ", ") + dim;
+    return result;
+  }
+
+  std::mt19937 random;
+};
+
+/// What the planner minimises.
+class Objective {
+public:
+  Objective(const Tree &tree, const Machine &machine, int64_t ranks)
+      : tree(tree), machine(machine), transfers(machine, ranks) {}
+
+  Candidate candidate(NodeId node, const NodeSchedule &on) const {
+    return candidateOf(tree, node, on, machine, transfers);
+  }
+
+  double of(const Schedule &schedule) const {
+    double sum = 0;
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      const Placement home = homePlacement(tree, schedule, id);
+      if (tree.node(id).kind == NodeKind::Input) {
+        sum += transfers.readSeconds(tree, id, home);
+        continue;
+      }
+      const Candidate chosen = candidate(id, schedule.nodes[static_cast<std::size_t>(id)]);
+      sum += chosen.score;
+      for (std::size_t o = 0; o < chosen.needs.size(); ++o) {
+        const NodeId operand = tree.node(id).operands[o].node;
+        sum += transfers.supplySeconds(tree, operand, homePlacement(tree, schedule, operand),
+                                       chosen.needs[o], chosen.areChunks[o]);
+      }
+      if (const auto &final = schedule.finals[static_cast<std::size_t>(id)])
+        sum += transfers.moveSeconds(tree, id, home, *final);
+    }
+    return sum;
+  }
+
+  /// The least for an operand in some placement, wherever it can come from.
+  double supply(NodeId operand, const std::vector<std::pair<Placement, double>> &homes,
+                const Placement &need, bool areChunks) const {
+    double least = kInfinity;
+    for (const auto &[home, seconds] : homes)
+      least =
+          std::min(least, seconds + transfers.supplySeconds(tree, operand, home, need, areChunks));
+    return least;
+  }
+
+  double read(NodeId input, const Placement &placement) const {
+    return transfers.readSeconds(tree, input, placement);
+  }
+
+private:
+  const Tree &tree;
+  const Machine &machine;
+  const TransferCost transfers;
+};
+
+/// Every schedule of a node that the model allows on grids of up to three axes from rank 0 on.
+class AllSchedules {
+public:
+  AllSchedules(const Tree &tree, NodeId node, int64_t ranks)
+      : tree(tree), node(node), ranks(ranks), dims(tree.iterationDims(node)) {}
+
+  std::vector<NodeSchedule> run() {
+    found.push_back({{{ranks}, 0}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}});
+    found.push_back({{{1}, 0}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}});
+    add({{{}, 0}, {}});
+    return std::move(found);
+  }
+
+private:
+  void add(NodeSchedule schedule) {
+    if (!schedule.axes.empty() && checkNodeSchedule(tree, node, schedule, ranks).empty())
+      found.push_back(schedule);
+    if (schedule.axes.size() == 3)
+      return;
+    for (int64_t extent = 2; extent * schedule.grid.size() <= ranks; ++extent)
+      for (const AxisSchedule &axis : axes()) {
+        NodeSchedule longer = schedule;
+        longer.grid.extents.push_back(extent);
+        longer.axes.push_back(axis);
+        add(std::move(longer));
+      }
+  }
+
+  const std::vector<AxisSchedule> &axes() {
+    if (!allAxes.empty())
+      return allAxes;
+    for (const DimId dim : dims) {
+      const std::optional<Role> role = travellerOf(classOf(tree, node, dim));
+      if (!role) {
+        allAxes.push_back({dim, copied(), Movement::None, 1});
+        continue;
+      }
+      const bool isResult = role == Role::C;
+      allAxes.push_back({dim, isResult ? partial() : copied(), Movement::None, 1});
+      if (isResult)
+        allAxes.push_back({dim, copied(), Movement::Gather, 1});
+      for (int t = 0; t < static_cast<int>(dimsOf(tree, node, *role).size()); ++t)
+        for (const Movement movement :
+             {Movement::Gather, Movement::Ring, Movement::Bcast, Movement::Get})
+          allAxes.push_back(
+              {dim, split(t, 1), movement, isResult && movement == Movement::Ring ? 2 : 1});
+    }
+    return allAxes;
+  }
+
+  const Tree &tree;
+  const NodeId node;
+  const int64_t ranks;
+  const std::vector<DimId> dims;
+  std::vector<AxisSchedule> allAxes;
+  std::vector<NodeSchedule> found;
+};
+
+/// Machines that compute, send messages and send bytes at different speeds.
+Machine randomMachine(RandomTrees &random) {
+  Machine machine;
+  machine.flopsF32 = random.pick<double>({1e9, 1e11, 1e13});
+  machine.betweenNodes = {random.pick<double>({1e-7, 1e-5}), random.pick<double>({1e-11, 1e-9})};
+  machine.withinNode = machine.betweenNodes;
+  machine.ranksPerNode = random.pick<int64_t>({1, 2, 8});
+  machine.topology = random.pick<std::string>({"full", "ring", "torus:2x2x2"});
+  return machine;
+}
+
+bool isPartial(const Placement &placement) {
+  return std::any_of(placement.axes.begin(), placement.axes.end(),
+                     [](const AxisPlacement &axis) { return axis.kind == AxisKind::Partial; });
+}
+
+TEST(Planner, findsTheBestScheduleOfANode) {
+  RandomTrees random(1);
+  int tried = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const Tree tree = random.next(false);
+    const NodeId node = tree.size() - 1;
+    if (tree.size() > 3 || tree.iterationDims(node).size() > 4)
+      continue; // With a node for a sum before it.
+    ++tried;
+    const Machine machine = randomMachine(random);
+    const auto ranks = random.pick<int64_t>({2, 3, 4});
+    const Objective objective(tree, machine, ranks);
+    double best = kInfinity;
+    NodeSchedule bestSchedule;
+    for (const NodeSchedule &schedule : AllSchedules(tree, node, ranks).run()) {
+      const Candidate candidate = objective.candidate(node, schedule);
+      if (isPartial(candidate.home))
+        continue;
+      double sum = candidate.score;
+      for (std::size_t o = 0; o < candidate.needs.size(); ++o)
+        sum += objective.read(tree.node(node).operands[o].node, candidate.needs[o]);
+      if (sum < best) {
+        best = sum;
+        bestSchedule = schedule;
+      }
+    }
+    const Schedule schedule = plan(tree, machine, {ranks, {}, {}});
+    EXPECT_LE(objective.of(schedule), best * (1 + 1e-9))
+        << equationText(tree, node) << " on " << ranks << ": "
+        << nodeScheduleText(tree, node, schedule.nodes[static_cast<std::size_t>(node)]) << ", best "
+        << nodeScheduleText(tree, node, bestSchedule);
+  }
+  EXPECT_GT(tried, 50);
+}
+
+TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
+  RandomTrees random(2);
+  int tried = 0;
+  for (int trial = 0; trial < 30; ++trial) {
+    const Tree tree = random.next(true);
+    const Machine machine = randomMachine(random);
+    const auto ranks = random.pick<int64_t>({2, 3, 4, 6, 8});
+    const Objective objective(tree, machine, ranks);
+    const TransferCost transfers(machine, ranks);
+
+    std::vector<std::vector<Candidate>> candidates(static_cast<std::size_t>(tree.size()));
+    std::vector<NodeId> computed;
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).kind != NodeKind::Input) {
+        CandidateLimits limits = limitsFor(tree);
+        candidates[static_cast<std::size_t>(id)] =
+            candidatesOf(tree, id, machine, transfers, ranks, lifetimesFrom(tree, id), limits);
+        computed.push_back(id);
+      }
+    double combinations = 1;
+    for (const NodeId id : computed)
+      combinations *= static_cast<double>(candidates[static_cast<std::size_t>(id)].size());
+    if (combinations > 20000)
+      continue;
+    ++tried;
+
+    // All combinations of the nodes' candidates; an input lies where that costs least.
+    double best = kInfinity;
+    std::vector<std::size_t> choice(static_cast<std::size_t>(tree.size()));
+    while (true) {
+      double sum = 0;
+      for (const NodeId id : computed) {
+        const auto index = static_cast<std::size_t>(id);
+        const Candidate &candidate = candidates[index][choice[index]];
+        sum += candidate.score;
+        for (std::size_t o = 0; o < candidate.needs.size(); ++o) {
+          const NodeId operand = tree.node(id).operands[o].node;
+          std::vector<std::pair<Placement, double>> homes;
+          if (tree.node(operand).kind == NodeKind::Input) {
+            homes.emplace_back(candidate.needs[o], objective.read(operand, candidate.needs[o]));
+          } else {
+            const auto at = static_cast<std::size_t>(operand);
+            homes.emplace_back(candidates[at][choice[at]].home, 0.0);
+          }
+          sum += objective.supply(operand, homes, candidate.needs[o], candidate.areChunks[o]);
+        }
+      }
+      best = std::min(best, sum);
+      auto node = computed.begin();
+      while (node != computed.end() && ++choice[static_cast<std::size_t>(*node)] ==
+                                           candidates[static_cast<std::size_t>(*node)].size())
+        choice[static_cast<std::size_t>(*node++)] = 0;
+      if (node == computed.end())
+        break;
+    }
+    const Schedule schedule = plan(tree, machine, {ranks, {}, {}});
+    EXPECT_LE(objective.of(schedule), best * (1 + 1e-9)) << "trial " << trial;
+  }
+  EXPECT_GT(tried, 15);
+}
+
+TEST(Planner, keepsToTheMemory) {
+  const Tree tree = treeOf("dim i = 2048, j = 2048, k = 2048; input A[i, j]; input B[j, k];"
+                           "output C[i, k] = A[i, j] * B[j, k];");
+  Machine machine;
+  machine.betweenNodes = {1e-6, 1e-8}; // Bytes are dear: copies pay.
+  constexpr int64_t kRanks = 8;
+  const Objective objective(tree, machine, kRanks);
+  const double once = 3.0 * 2048 * 2048 * 4 / kRanks; // Every tensor once.
+  double before = 0;
+  for (const double times : {8.0, 3.0, 2.0, 1.5}) {
+    const auto memory = static_cast<int64_t>(times * once);
+    const Schedule schedule = plan(tree, machine, {kRanks, {}, memory});
+    EXPECT_LE(storedBytes(tree, schedule), static_cast<double>(memory)) << times;
+    const double seconds = objective.of(schedule);
+    EXPECT_GE(seconds, before * (1 - 1e-9)) << times;
+    before = seconds;
+  }
+}
+
+TEST(Planner, isTheSameEveryTime) {
+  RandomTrees random(3);
+  for (int trial = 0; trial < 10; ++trial) {
+    const Tree tree = random.next(true);
+    const Machine machine = randomMachine(random);
+    const PlanOptions options{6, {}, {}};
+    EXPECT_EQ(plan(tree, machine, options), plan(tree, machine, options));
+  }
+}
+
+TEST(Planner, everyPlanIsValid) {
+  RandomTrees random(4);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Tree tree = random.next(trial % 2 == 0);
+    const Machine machine = randomMachine(random);
+    const auto ranks = random.pick<int64_t>({1, 2, 5, 7, 12, 30, 64});
+    std::optional<int64_t> memory;
+    if (trial % 3 == 0)
+      memory = random.pick<int64_t>({1, 1000, 100000, 10000000});
+    const Schedule schedule = plan(tree, machine, {ranks, {}, memory});
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      const auto index = static_cast<std::size_t>(id);
+      const std::string problem = tree.node(id).kind == NodeKind::Input
+                                      ? checkPlacement(tree, id, schedule.inputs[index], ranks)
+                                      : checkNodeSchedule(tree, id, schedule.nodes[index], ranks);
+      EXPECT_EQ(problem, "") << tree.node(id).name;
+      if (schedule.finals[index]) {
+        EXPECT_EQ(checkPlacement(tree, id, *schedule.finals[index], ranks), "");
+      }
+      EXPECT_FALSE(tree.node(id).isOutput && !schedule.finals[index] &&
+                   isPartial(homePlacement(tree, schedule, id)))
+          << tree.node(id).name;
+    }
+  }
+}
+
+} // namespace
