@@ -77,6 +77,14 @@ private:
     }
   }
 
+  /// Calls visit(user, role) for every operand that is the tensor.
+  template <class Visit> void forEachUse(NodeId tensor, Visit &&visit) const {
+    for (NodeId user = tensor + 1; user < tree.size(); ++user)
+      for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o)
+        if (tree.node(user).operands[o].node == tensor)
+          visit(user, static_cast<Role>(o));
+  }
+
   /// Wherever a user needs an input, it may lie.
   void addPlacements(NodeId input, std::vector<TensorChoices> &all) {
     TensorChoices &choices = all[static_cast<std::size_t>(input)];
@@ -90,11 +98,17 @@ private:
       return add(normalised(fixed->second));
     if (const auto pinned = pinnedPlacement(tree.node(input).pin, options.ranks))
       return add(*pinned);
-    for (NodeId user = input + 1; user < tree.size(); ++user)
-      for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o)
-        if (tree.node(user).operands[o].node == input)
-          for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates)
-            add(candidate.needs[o]);
+    forEachUse(input, [&](NodeId user, Role role) {
+      // A schedule that is given also says how the operand is stored before it is gathered.
+      if (auto fixed = options.fixed.nodes.find(user); fixed != options.fixed.nodes.end())
+        add(storedPlacement(tree, user, fixed->second, role));
+    });
+    if (!choices.homes.empty())
+      return;
+    forEachUse(input, [&](NodeId user, Role role) {
+      for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates)
+        add(candidate.needs[static_cast<std::size_t>(role)]);
+    });
     // Blocks of even size, from which copies are made when they are needed.
     const std::vector<int64_t> extents = tree.extents(input);
     for (int p = 0; p < static_cast<int>(extents.size()); ++p)
@@ -149,8 +163,7 @@ private:
   Schedule completed(const ChoiceTables &tables, const std::vector<std::size_t> &chosen) const {
     Schedule schedule = tables.scheduleOf(chosen, options.ranks);
     for (NodeId id = 0; id < tree.size(); ++id) {
-      if (tree.node(id).kind == NodeKind::Input && options.fixed.inputs.count(id) == 0 &&
-          tree.node(id).pin.kind == Pin::Kind::Free)
+      if (isFreeInput(id))
         nameAsNeeded(schedule, id);
       if (tree.node(id).kind != NodeKind::Input && options.fixed.nodes.count(id) == 0)
         nameGathers(schedule, id);
@@ -164,22 +177,24 @@ private:
     return schedule;
   }
 
+  bool isFreeInput(NodeId id) const {
+    return tree.node(id).kind == NodeKind::Input && options.fixed.inputs.count(id) == 0 &&
+           tree.node(id).pin.kind == Pin::Kind::Free;
+  }
+
   /// Writes where an input lies as its first user does, if that is the same in other words.
   void nameAsNeeded(Schedule &schedule, NodeId input) const {
     Placement &home = schedule.inputs[static_cast<std::size_t>(input)];
     std::optional<Placement> same;
-    for (NodeId user = input + 1; user < tree.size(); ++user)
-      for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o) {
-        if (tree.node(user).operands[o].node != input)
-          continue;
-        const Placement need = workPlacement(
-            tree, user, schedule.nodes[static_cast<std::size_t>(user)], static_cast<Role>(o));
-        if (need == home)
-          return;
-        if (!same && covers(tree, input, home, need) && covers(tree, input, need, home))
-          same = need;
-      }
-    if (same && !tree.node(input).isOutput)
+    bool isNeeded = false;
+    forEachUse(input, [&](NodeId user, Role role) {
+      const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(user)];
+      const Placement need = workPlacement(tree, user, on, role);
+      isNeeded = isNeeded || need == home;
+      if (!same && covers(tree, input, home, need) && covers(tree, input, need, home))
+        same = need;
+    });
+    if (same && !isNeeded)
       home = *same;
   }
 
