@@ -8,6 +8,7 @@
 
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
@@ -74,50 +75,88 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
 
 namespace {
 
-void writeNode(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId id,
-               llvm::json::OStream &json) {
-  const Node &node = tree.node(id);
-  json.attribute("name", node.name);
-  json.attributeArray("dims", [&] {
-    for (DimId dim : node.dims)
-      json.value(tree.dim(dim).name);
-  });
-  json.attribute("output", node.isOutput);
-  json.attribute("placement", placementText(tree, id, homePlacement(tree, schedule, id)));
-  if (node.kind == NodeKind::Input)
-    return;
-  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
-  const NodeCost cost = costOf(tree, machine, schedule, id);
-  json.attribute("equation", equationText(tree, id));
-  json.attributeArray("operands", [&] {
-    for (const Operand &operand : node.operands)
-      json.value(tree.node(operand.node).name);
-  });
-  json.attribute("algorithm", algorithmName(tree, id, on));
-  json.attribute("schedule", nodeScheduleText(tree, id, on));
-  json.attribute("flops", tree.flops(id));
-  json.attribute("predicted_seconds", cost.seconds);
-  json.attribute("predicted_bytes", cost.bytes);
-}
+/// Algorithms that are listed for a node.
+constexpr std::size_t kListed = 8;
+
+class JsonWriter {
+public:
+  JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
+             const Schedule &schedule, llvm::raw_ostream &out)
+      : tree(tree), machine(machine), schedule(schedule),
+        alternatives(einsumc::alternatives(tree, machine, options, schedule, kListed)),
+        json(out, 2) {}
+
+  void run() {
+    json.object([&] {
+      json.attribute("dtype", name(tree.elementType()));
+      json.attribute("ranks", schedule.ranks);
+      json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
+      json.attribute("predicted_seconds", costOf(tree, machine, schedule).seconds);
+      json.attributeObject("dims", [&] {
+        for (const Dim &dim : tree.dims())
+          json.attribute(dim.name, dim.extent);
+      });
+      json.attributeArray("nodes", [&] {
+        for (NodeId id = 0; id < tree.size(); ++id)
+          json.object([&] { writeNode(id); });
+      });
+    });
+  }
+
+private:
+  void writeNode(NodeId id) {
+    const Node &node = tree.node(id);
+    json.attribute("name", node.name);
+    json.attributeArray("dims", [&] {
+      for (DimId dim : node.dims)
+        json.value(tree.dim(dim).name);
+    });
+    json.attribute("output", node.isOutput);
+    json.attribute("placement", placementText(tree, id, homePlacement(tree, schedule, id)));
+    if (node.kind == NodeKind::Input)
+      return;
+    json.attribute("equation", equationText(tree, id));
+    json.attributeArray("operands", [&] {
+      for (const Operand &operand : node.operands)
+        json.value(tree.node(operand.node).name);
+    });
+    writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
+                  costOf(tree, machine, schedule, id));
+    json.attribute("flops", tree.flops(id));
+    json.attribute("communication_bound_bytes", communicationBound(tree, id, schedule.ranks));
+    json.attributeArray("alternatives", [&] {
+      for (const Alternative &one : alternatives[static_cast<std::size_t>(id)])
+        json.object([&] {
+          writeSchedule(id, one.schedule, one.cost);
+          json.attribute("predicted_tensor_bytes", one.bytes);
+          json.attribute("tree_seconds", one.seconds);
+          json.attribute("chosen", one.isChosen);
+        });
+    });
+  }
+
+  void writeSchedule(NodeId id, const NodeSchedule &on, const NodeCost &cost) {
+    json.attribute("algorithm", algorithmName(tree, id, on));
+    json.attribute("schedule", nodeScheduleText(tree, id, on));
+    json.attribute("predicted_seconds", cost.seconds);
+    json.attribute("predicted_compute_seconds", cost.computeSeconds);
+    json.attribute("predicted_transfer_seconds", cost.transferSeconds);
+    json.attribute("predicted_supply_seconds", cost.supplySeconds);
+    json.attribute("predicted_bytes", cost.bytes);
+  }
+
+  const Tree &tree;
+  const Machine &machine;
+  const Schedule &schedule;
+  const std::vector<std::vector<Alternative>> alternatives;
+  llvm::json::OStream json;
+};
 
 } // namespace
 
-void printJson(const Tree &tree, const Machine &machine, const Schedule &schedule,
-               llvm::raw_ostream &out) {
-  llvm::json::OStream json(out, 2);
-  json.object([&] {
-    json.attribute("dtype", name(tree.elementType()));
-    json.attribute("ranks", schedule.ranks);
-    json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
-    json.attributeObject("dims", [&] {
-      for (const Dim &dim : tree.dims())
-        json.attribute(dim.name, dim.extent);
-    });
-    json.attributeArray("nodes", [&] {
-      for (NodeId id = 0; id < tree.size(); ++id)
-        json.object([&] { writeNode(tree, machine, schedule, id, json); });
-    });
-  });
+void printJson(const Tree &tree, const Machine &machine, const PlanOptions &options,
+               const Schedule &schedule, llvm::raw_ostream &out) {
+  JsonWriter(tree, machine, options, schedule, out).run();
   out << "\n";
 }
 

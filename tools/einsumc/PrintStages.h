@@ -8,7 +8,7 @@
 #define EINSUMC_TOOLS_PRINTSTAGES_H
 
 #include "compiler/ir/Machine.h"
-#include "compiler/ir/Schedule.h"
+#include "compiler/plan/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -26,9 +26,9 @@ void printOrder(const Tree &tree, llvm::raw_ostream &out);
 void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
               llvm::raw_ostream &out);
 
-/// Tree, schedule and predictions as JSON.
-void printJson(const Tree &tree, const Machine &machine, const Schedule &schedule,
-               llvm::raw_ostream &out);
+/// Tree, schedule and predictions as JSON, with the best algorithms of every node.
+void printJson(const Tree &tree, const Machine &machine, const PlanOptions &options,
+               const Schedule &schedule, llvm::raw_ostream &out);
 
 } // namespace einsumc
 

@@ -75,7 +75,7 @@ public:
     }
     if (how.memory && !checkMemory(tree, schedule, *how.memory))
       return kMistake;
-    return finish(tree, *machine, schedule);
+    return finish(tree, *machine, how, schedule);
   }
 
 private:
@@ -109,13 +109,15 @@ private:
     return isKnown ? std::optional(options.memory.value_or(machine.memory)) : std::nullopt;
   }
 
-  int finish(const Tree &tree, const Machine &machine, const Schedule &schedule) {
+  int finish(const Tree &tree, const Machine &machine, const PlanOptions &planned,
+             const Schedule &schedule) {
     if (options.stage == Stage::Plan)
       return write([&](llvm::raw_ostream &out) { print(tree, schedule, out); });
     if (options.stage == Stage::Dot)
       return write([&](llvm::raw_ostream &out) { printDot(tree, machine, schedule, out); });
     if (options.stage == Stage::Json)
-      return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
+      return write(
+          [&](llvm::raw_ostream &out) { printJson(tree, machine, planned, schedule, out); });
 
     const LoweredProgram program =
         timer.run("lower", [&] { return lower(tree, machine, schedule); });
