@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace einsumc {
 
@@ -23,51 +24,54 @@ public:
   Player(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
          const std::vector<Link> &links)
       : tree(tree), node(node), stepping(stepping), machine(machine), links(links),
-        table(stepping, stepping.work.grid.firstRank),
         footprint(
-            WorkDims::fused(localWork(tree, node, stepping.work.box(table.rank()))).footprint()) {}
+            WorkDims::fused(localWork(tree, node, stepping.work.box(stepping.work.grid.firstRank)))
+                .footprint()) {}
 
   StepCost run() {
-    const std::size_t busy = busySteps();
-    const bool isLong = busy > kLongLoop;
-    const std::size_t played = isLong ? kPlayed : table.steps();
-    StepCost settled; // When the loop runs steadily.
-    for (std::size_t step = 0; step < played; ++step) {
+    int64_t chunks = 1;
+    for (const Traveller &traveller : stepping.travellers)
+      chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
+    constexpr int64_t kLongLoop = 64;
+    return chunks * stepping.pace > kLongLoop ? estimate(chunks * stepping.pace) : play();
+  }
+
+private:
+  StepCost play() {
+    table.emplace(stepping, stepping.work.grid.firstRank);
+    for (std::size_t step = 0; step < table->steps(); ++step) {
       double begin = computedAt(step, 1);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
         begin = std::max(begin, arrival(t, step));
-      const double seconds = computeSeconds(step);
+      const double seconds = computeSeconds(table->work(step), step);
       cost.computeSeconds += seconds;
       computed.push_back(begin + seconds);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
         sendResult(t, step);
-      cost.seconds = std::max(computed.back(), linkIsFree);
-      if (step + 1 == played / 2)
-        settled = cost;
     }
-    if (isLong)
-      extrapolate(settled,
-                  static_cast<double>(busy - played) / static_cast<double>(played - played / 2));
+    cost.seconds = computed.empty() ? 0 : std::max(computed.back(), linkIsFree);
     return cost;
   }
 
-private:
-  /// Of loops with more steps than the one, so many are played.
-  static constexpr std::size_t kLongLoop = 64, kPlayed = 32;
-
-  /// The steps that compute something.
-  std::size_t busySteps() const {
-    std::size_t busy = 0;
-    for (std::size_t step = 0; step < table.steps(); ++step)
-      busy += table.range(step).empty() ? 0 : 1;
-    return busy;
-  }
-
-  /// The steps not played go on as those since the loop ran steadily.
-  void extrapolate(const StepCost &settled, double times) {
-    cost.seconds += times * (cost.seconds - settled.seconds);
-    cost.computeSeconds += times * (cost.computeSeconds - settled.computeSeconds);
-    cost.transferSeconds += times * (cost.transferSeconds - settled.transferSeconds);
+  /// All steps alike: those of the rank's own chunk compute, then the larger of compute and
+  /// transfers counts.
+  StepCost estimate(int64_t parts) {
+    const int64_t rank = stepping.work.grid.firstRank;
+    Box work = stepping.work.box(rank);
+    Interval &range = work[stepping.dim];
+    const auto busy = static_cast<double>(std::min(parts, range.size()));
+    range.end = range.begin + (range.size() + parts - 1) / parts;
+    const double compute = computeSeconds(work, 1);
+    double transfers = 0;
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
+      transfers +=
+          transferSeconds(t, static_cast<double>(stepping.travellers[t].chunks.localSize(rank)) /
+                                 static_cast<double>(stepping.pace));
+    const double own = std::min(static_cast<double>(stepping.pace), busy);
+    cost.computeSeconds = busy * compute;
+    cost.transferSeconds = (busy - own) * transfers;
+    cost.seconds = own * compute + (busy - own) * std::max(compute, transfers);
+    return cost;
   }
 
   /// When the step that lies so many before another was computed.
@@ -89,7 +93,7 @@ private:
       return step < pace ? 0 : transfer(t, step, computedAt(step, pace));
     if (isResult(t))
       return step < kSlots || sent.size() < kSlots ? 0 : sent[sent.size() - kSlots];
-    return table.isOwn(t, step) && !isStream(t) ? 0 : transfer(t, step, computedAt(step, kSlots));
+    return table->isOwn(t, step) && !isStream(t) ? 0 : transfer(t, step, computedAt(step, kSlots));
   }
 
   bool isStream(std::size_t t) const {
@@ -104,18 +108,18 @@ private:
 
   /// Uses the link from a time on, or from when it is free; when the transfer is over.
   double transfer(std::size_t t, std::size_t step, double from) {
-    const double seconds = transferSeconds(t, step);
+    const double seconds = transferSeconds(t, static_cast<double>(volume(table->chunk(t, step))));
     cost.transferSeconds += seconds;
     linkIsFree = std::max(linkIsFree, from) + seconds;
     return linkIsFree;
   }
 
-  double transferSeconds(std::size_t t, std::size_t step) const {
+  /// Of so many elements.
+  double transferSeconds(std::size_t t, double elements) const {
     const Traveller &traveller = stepping.travellers[t];
     const Link &link = links[t];
     const auto ranks = static_cast<double>(stepping.work.grid.extents[traveller.axis]);
-    const double words = static_cast<double>(volume(table.chunk(t, step))) *
-                         static_cast<double>(sizeInBytes(tree.elementType()));
+    const double words = elements * static_cast<double>(sizeInBytes(tree.elementType()));
     const double stages = std::ceil(std::log2(ranks));
     switch (traveller.movement) {
     case StepMovement::Bcast:
@@ -123,14 +127,14 @@ private:
     case StepMovement::Stream:
       return (ranks - 1) * (link.alpha + link.beta * words);
     case StepMovement::Ring:
-    case StepMovement::Get:
       return link.alpha + link.beta * words;
+    case StepMovement::Get: // It is asked for.
+      return 2 * link.alpha + link.beta * words;
     }
     return 0;
   }
 
-  double computeSeconds(std::size_t step) {
-    const Box work = table.work(step);
+  double computeSeconds(const Box &work, std::size_t step) {
     std::vector<int64_t> extents;
     for (const Interval &range : work)
       extents.push_back(range.size());
@@ -164,7 +168,7 @@ private:
   const Stepping &stepping;
   const Machine &machine;
   const std::vector<Link> &links;
-  const StepTable table;
+  std::optional<StepTable> table;
   const double footprint;                       ///< elements of all steps' tensors
   std::map<std::vector<int64_t>, double> known; ///< seconds of a step, by its extents
   std::vector<double> computed;                 ///< by step: when

@@ -26,8 +26,8 @@ struct StepCost {
 /// for the slot that it goes to. A chunk that is broadcast to q ranks takes alpha log2 q + 2
 /// (q-1)/q beta w (R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective
 /// Communication Operations in MPICH", IJHPCA 19, 2005), or beta w log2 q where that is less; a
-/// root that streams serves all ranks in turn. Of long loops the first steps are played, and the
-/// others taken to go on like these.
+/// root that streams serves all ranks in turn. Of long
+/// loops all steps are taken to be alike.
 /// \param links by traveller
 StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
                   const std::vector<Link> &links);

@@ -231,17 +231,16 @@ private:
 
 std::vector<int64_t> usefulSizes(int64_t ranks) {
   std::set<int64_t, std::greater<>> sizes;
-  constexpr int64_t kFew = 8;
-  for (int64_t size = 2; size <= std::min(ranks, kFew); ++size)
+  constexpr int64_t kFew = 16, kFewer = 4;
+  for (int64_t size = 2; ranks <= kFew && size <= ranks; ++size)
     sizes.insert(size);
   int64_t twos = 1;
   while (2 * twos <= ranks)
     twos *= 2;
   for (const int64_t size : {ranks, powerBelow(ranks, 2), powerBelow(ranks, 3), twos})
-    if (2 * size > ranks)
+    if (2 * size > ranks && size > 1)
       sizes.insert(size);
-  constexpr int64_t kFewer = 4;
-  for (int64_t size = twos == ranks ? ranks / kFewer : twos / 2; size > kFew; size /= kFewer)
+  for (int64_t size = twos / kFewer; size > 1; size /= kFewer)
     sizes.insert(size);
   return {sizes.begin(), sizes.end()};
 }

@@ -69,7 +69,7 @@ protected:
 };
 
 TEST_F(StepCosts, freeTransfersTakeNoTime) {
-  for (const char *const algorithm : {"ring_m", "ring_n", "one_sided(grid=1x4)"}) {
+  for (const char *const algorithm : {"ring_m(t=n)", "ring_n(t=m)"}) {
     const StepCost costs = cost(algorithm, 0);
     EXPECT_NEAR(costs.seconds, 4 * stepSeconds, 1e-3 * stepSeconds) << algorithm;
     EXPECT_DOUBLE_EQ(costs.seconds, costs.computeSeconds) << algorithm;
@@ -77,7 +77,7 @@ TEST_F(StepCosts, freeTransfersTakeNoTime) {
 }
 
 TEST_F(StepCosts, shortTransfersHideBehindSteps) {
-  for (const char *const algorithm : {"ring_m", "ring_n"}) {
+  for (const char *const algorithm : {"ring_m(t=n)", "ring_n(t=m)"}) {
     const StepCost costs = cost(algorithm, 0.9);
     EXPECT_NEAR(costs.seconds, 4 * stepSeconds, 1e-3 * stepSeconds) << algorithm;
   }
@@ -85,7 +85,7 @@ TEST_F(StepCosts, shortTransfersHideBehindSteps) {
 
 TEST_F(StepCosts, longTransfersHideTheSteps) {
   for (const char *const algorithm :
-       {"ring_m", "ring_n"}) { // A step, then three transfers in a row.
+       {"ring_m(t=n)", "ring_n(t=m)"}) { // A step, then three transfers in a row.
     const StepCost costs = cost(algorithm, 5);
     EXPECT_NEAR(costs.seconds, (3 * 5 + 1) * stepSeconds, 1e-2 * stepSeconds) << algorithm;
   }
@@ -97,6 +97,21 @@ TEST_F(StepCosts, sumsThatRotateHideBehindTheOtherParts) {
   const StepCost equal = cost("ring_k", 0.9), slow = cost("ring_k", 5);
   EXPECT_LT(equal.seconds, 1.2 * equal.computeSeconds);
   EXPECT_GT(slow.seconds, 3 * 5 * stepSeconds);
+}
+
+TEST_F(StepCosts, stepsThatAddReadTheResult) {
+  const double reading = kExtent * kExtent / kRanks * 4 / machine.memoryBandwidth;
+  const StepCost costs = cost("ring_m(t=k)", 0);
+  EXPECT_NEAR(costs.seconds, 4 * stepSeconds + 3 * reading, 1e-3 * stepSeconds);
+}
+
+TEST_F(StepCosts, longLoopsAreEstimated) {
+  // 4 chunks in 17 parts are not played.
+  for (const double share : {0.0, 0.5, 5.0}) {
+    const StepCost played = cost("ring_m(t=n,pace=16)", share, 0);
+    const StepCost estimated = cost("ring_m(t=n,pace=17)", share, 0);
+    EXPECT_NEAR(estimated.seconds, played.seconds, 0.15 * played.seconds) << share;
+  }
 }
 
 TEST_F(StepCosts, partsCostMessages) {

@@ -94,7 +94,7 @@ private:
     llvm::raw_string_ostream stream(text);
     const double longer = 100 * (next.seconds / chosen.seconds - 1);
     if (longer < 0.5)
-      stream << "as fast as '" << name << "', and simpler";
+      stream << "as fast as '" << name << "', which is no simpler";
     else
       stream << "with '" << name
              << llvm::format("' the tree would take %.3g %% longer, most of it ", longer)
