@@ -84,7 +84,7 @@ public:
   double shiftCongestion(const GridAxis &axis, int64_t distance) const;
   /// The load of the busiest link when every rank sends an equal share to every other of its axis,
   /// over what one rank sends in all; 0 if nothing leaves its node. Exact up to 2^20 messages (for
-  /// nodes of `full` always); beyond from the shifts by some distances, spread evenly: within 5 %.
+  /// `full` always); beyond an estimate from the shifts by some distances, spread evenly.
   double exchangeCongestion(const GridAxis &axis) const;
 
   /// alpha + beta w of each rank's message of w bytes in such a shift, beside the others'.
