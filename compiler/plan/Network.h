@@ -37,6 +37,11 @@ struct GridAxis {
 };
 GridAxis axisOf(const Grid &grid, std::size_t axis);
 
+/// A step whose multiples, cyclically, spread evenly over so many things: near the golden section,
+/// and without a common factor with the number or with 2, so that the remainders of the multiples
+/// by the extents of a grid or a topology mostly spread evenly, too.
+int64_t evenStep(int64_t count);
+
 /// The links between the nodes of a machine, each for one direction, and what passes them.
 ///
 /// Ranks lie on nodes in order, `Machine::ranksPerNode` on each. A node has a link out and one in,

@@ -12,12 +12,9 @@
 #include "Output.h"
 #include "PassTimer.h"
 #include "PrintStages.h"
+#include "ReadInputs.h"
 
 #include "compiler/codegen/Codegen.h"
-#include "compiler/frontend/ReadBracketTree.h"
-#include "compiler/frontend/ReadEin.h"
-#include "compiler/frontend/ReadEinsum.h"
-#include "compiler/ir/Machine.h"
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
@@ -38,7 +35,8 @@ public:
   explicit Driver(const Options &options) : options(options), timer(options.timePasses) {}
 
   int run() {
-    const std::optional<Tree> read = timer.run("read", [&] { return readTree(); });
+    const std::optional<Tree> read =
+        timer.run("read", [&] { return readTree(options, diagnostics); });
     if (!read)
       return kMistake;
     if (options.stage == Stage::Ein)
@@ -52,7 +50,8 @@ public:
     if (options.stage == Stage::Order)
       return write([&](llvm::raw_ostream &out) { printOrder(*declared, out); });
 
-    const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
+    const std::optional<Machine> machine =
+        timer.run("machine", [&] { return machineToUse(options, diagnostics); });
     if (!machine)
       return kMistake;
     const std::optional<PartialSchedule> given =
@@ -80,30 +79,6 @@ public:
   }
 
 private:
-  std::optional<Tree> readTree() {
-    if (options.tree)
-      return readBracketTree(*options.tree, options.sizes, options.elementType, diagnostics);
-    if (options.einsum)
-      return readEinsum(*options.einsum, options.sizes,
-                        options.path ? std::optional<llvm::StringRef>(*options.path) : std::nullopt,
-                        options.elementType, diagnostics);
-    const std::optional<llvm::StringRef> text = readFile(*options.inputFile, diagnostics);
-    if (!text)
-      return std::nullopt;
-    return readEin(*text, diagnostics);
-  }
-
-  std::optional<Machine> machineToUse() {
-    if (options.machineName)
-      return builtInMachine(*options.machineName);
-    if (!options.machineFile)
-      return Machine{};
-    const std::optional<llvm::StringRef> text = readFile(*options.machineFile, diagnostics);
-    if (!text)
-      return std::nullopt;
-    return readMachine(*text, diagnostics);
-  }
-
   bool fitsMemory(const Tree &tree, const Machine &machine, const Schedule &schedule) {
     if (!options.memory && !options.machineFile && !options.machineName)
       return true;
