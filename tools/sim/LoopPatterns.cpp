@@ -72,9 +72,38 @@ PatternLoad &LoopPatterns::at(std::size_t traveller, std::size_t step) {
   if (chunk > 0) // Step 0, in which some fetch nothing, is no other's example.
     chunk = std::min((chunk + stride - 1) / stride * stride, chunkCount - 1);
   const auto [found, isNew] = known.try_emplace({traveller, kind, chunk});
-  if (isNew)
-    found->second = load(traveller, kind, chunk);
+  if (!isNew)
+    return found->second;
+  found->second = load(traveller, kind, chunk);
+  const bool isRing = stepping.travellers[traveller].movement == StepMovement::Ring;
+  if (isRing && kind == Kind::Neighbours && !rotatesResult(stepping) && chunkCount > 1) {
+    // Who gets no foreign chunk to begin with owns it, who does owns one that would come later.
+    const auto skewed = static_cast<double>(at(traveller, 0).messages);
+    found->second.share = 1 - skewed / static_cast<double>(found->second.messages) /
+                                  static_cast<double>(chunkCount - 1);
+  }
   return found->second;
+}
+
+std::vector<double> LoopPatterns::together(std::size_t step, const std::vector<double> &bytes) {
+  std::vector<const PatternLoad *> loads;
+  for (std::size_t t = 0; t < bytes.size(); ++t)
+    loads.push_back(&at(t, step));
+  const auto [found, isNew] = knownTogether.try_emplace(loads, 0);
+  double most = -1;
+  const auto links = static_cast<std::size_t>(network.links());
+  for (auto link = 2 * static_cast<std::size_t>(network.nodes()); isNew && link < links; ++link) {
+    double sum = 0;
+    for (std::size_t t = 0; t < bytes.size(); ++t)
+      sum += bytes[t] * loads[t]->byLink[link];
+    if (sum > most)
+      found->second = link;
+    most = std::max(most, sum);
+  }
+  std::vector<double> result;
+  for (const PatternLoad *const load : loads)
+    result.push_back(load->byLink[found->second]);
+  return result;
 }
 
 PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t step) const {
@@ -99,7 +128,7 @@ PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t ste
       continue;
     if (leaves && kind != Kind::Neighbours)
       std::swap(from, to);
-    result.isAny = true;
+    ++result.messages;
     loads.add(from, to, 1);
     if (network.isWithinNode(from, to)) {
       result.rank = std::max({result.rank, ++sent[static_cast<std::size_t>(from - grid.firstRank)],
@@ -120,7 +149,7 @@ PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t ste
 void LoopPatterns::addTo(std::vector<double> &linkBytes) const {
   for (const auto &[key, pattern] : known)
     for (std::size_t link = 0; link < linkBytes.size(); ++link)
-      linkBytes[link] += pattern.repeated * pattern.byLink[link];
+      linkBytes[link] += pattern.share * pattern.repeated * pattern.byLink[link];
 }
 
 } // namespace einsumc::sim

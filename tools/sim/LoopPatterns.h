@@ -21,12 +21,14 @@ namespace einsumc::sim {
 
 /// What a step's messages of one traveller, of a byte each, put on the links.
 struct PatternLoad {
-  bool isAny = false;
+  int64_t messages = 0;
   double out = 0, in = 0; ///< of the busiest link of a node out, and in
   double between = 0;     ///< of the busiest other link
   double rank = 0;        ///< of messages within nodes, of the busiest rank
   int64_t inTurn = 1;     ///< messages that one rank sends one after the other
-  double repeated = 0;    ///< bytes that pass this pattern in all
+  /// Of the messages, those that take place: of a ring's, not those of chunks that a rank owns.
+  double share = 1;
+  double repeated = 0; ///< bytes of each message in all steps
   std::vector<double> byLink;
 };
 
@@ -39,6 +41,9 @@ public:
 
   /// Of a step in which a traveller moves; that of neighbours for broadcasts and sums.
   PatternLoad &at(std::size_t traveller, std::size_t step);
+  /// The load of the link between nodes that the messages of a step's travellers together, of so
+  /// many bytes each, load most, by traveller. \pre there are links between nodes
+  std::vector<double> together(std::size_t step, const std::vector<double> &bytes);
   /// Adds what has passed every link.
   void addTo(std::vector<double> &linkBytes) const;
 
@@ -58,6 +63,7 @@ private:
   /// By traveller and coordinate: the first chunk that it, or one behind it, owns.
   std::vector<std::vector<std::size_t>> firstOwned;
   std::map<std::tuple<std::size_t, Kind, std::size_t>, PatternLoad> known;
+  std::map<std::vector<const PatternLoad *>, std::size_t> knownTogether; ///< link
 };
 
 } // namespace einsumc::sim

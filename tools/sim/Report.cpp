@@ -6,6 +6,7 @@
 
 #include "Report.h"
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/Format.h"
@@ -47,6 +48,11 @@ double utilisation(const Subject &subject, const Simulation &simulation, std::si
   return simulation.seconds > 0 ? busy / simulation.seconds : 0;
 }
 
+/// Whether the busiest rank has the memory.
+bool fits(const Subject &subject) {
+  return storedBytes(subject.tree, subject.schedule) <= static_cast<double>(subject.machine.memory);
+}
+
 double bytesOf(const Simulation &simulation) {
   double bytes = 0;
   for (const SimulatedNode &node : simulation.nodes)
@@ -70,7 +76,12 @@ void printTable(const Subject &subject, const Simulation &simulation, std::size_
                       static_cast<long long>(subject.network.nodes()),
                       subject.machine.topology.c_str(), simulation.seconds,
                       100 * efficiency(subject, simulation.seconds))
-      << bytesText(bytesOf(simulation)) << " sent\n\n";
+      << bytesText(bytesOf(simulation)) << " sent, "
+      << bytesText(storedBytes(tree, subject.schedule)) << " of tensors a rank\n";
+  if (!fits(subject))
+    out << "more than the " << bytesText(static_cast<double>(subject.machine.memory))
+        << " of memory that a rank has\n";
+  out << "\n";
   out << "    seconds     compute    transfer        wait        sent  node\n";
   for (const SimulatedNode &node : simulation.nodes)
     out << llvm::format("%11.4g %11.4g %11.4g %11.4g %11s  ", node.seconds, node.computeSeconds,
@@ -112,6 +123,8 @@ void printJson(const Subject &subject, const Simulation &simulation, std::size_t
     json.attribute("flops", flopsOf(tree));
     json.attribute("efficiency", efficiency(subject, simulation.seconds));
     json.attribute("bytes", bytesOf(simulation));
+    json.attribute("tensor_bytes", storedBytes(tree, subject.schedule));
+    json.attribute("fits_memory", fits(subject));
     json.attributeArray("nodes", [&] {
       for (const SimulatedNode &node : simulation.nodes)
         json.object([&] { writeNode(node); });

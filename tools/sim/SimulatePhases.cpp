@@ -23,16 +23,18 @@ namespace {
 using Id = EventEngine::Id;
 
 /// The first rank of a loop's grid, which has the largest blocks, in lock step with all others. Its
-/// links stand for the busiest: of nodes out, of nodes in, messages within nodes, and between nodes
-/// one for each traveller.
+/// links stand for the busiest: of nodes out, of nodes in, messages within nodes, between nodes the
+/// one that all travellers together load most, and one for each traveller.
 class LockStep final : public LoopTransport {
 public:
   LockStep(EventEngine &engine, const Stepping &stepping, const Machine &machine,
            const Network &network)
       : patterns(stepping, network), engine(engine), stepping(stepping), machine(machine),
-        network(network) {}
+        network(network), table(stepping, stepping.work.grid.firstRank) {}
 
-  static std::size_t linkCount(const Stepping &stepping) { return 3 + stepping.travellers.size(); }
+  static std::size_t linkCount(const Stepping &stepping) {
+    return kFirstTraveller + stepping.travellers.size();
+  }
 
   std::vector<int64_t> ranks() const override { return {stepping.work.grid.firstRank}; }
   int64_t standInFor(int64_t /*rank*/) const override { return stepping.work.grid.firstRank; }
@@ -45,7 +47,7 @@ public:
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const bool isFirst = rotates && s < static_cast<std::size_t>(stepping.pace);
       Box chunk = table.chunk(traveller, s);
-      if (!isFirst && volume(chunk) > 0 && patterns.at(traveller, s).isAny)
+      if (!isFirst && volume(chunk) > 0 && patterns.at(traveller, s).messages > 0)
         result.push_back({table.rank(), static_cast<int64_t>(s), std::move(chunk)});
     }
     return result;
@@ -53,34 +55,47 @@ public:
 
   Id message(std::size_t traveller, std::size_t step, int64_t /*from*/, int64_t /*to*/,
              double bytes) override {
-    return flow(traveller, patterns.at(traveller, step), 1, bytes);
+    return flow(traveller, step, 1, bytes);
   }
 
   Id collective(std::size_t traveller, std::size_t step, int64_t /*rank*/, double bytes) override {
     const auto extent =
         static_cast<double>(stepping.work.grid.extents[stepping.travellers[traveller].axis]);
-    return flow(traveller, patterns.at(traveller, step), std::ceil(std::log2(extent)),
-                2 * (extent - 1) / extent * bytes);
+    return flow(traveller, step, std::ceil(std::log2(extent)), 2 * (extent - 1) / extent * bytes);
   }
 
   mutable LoopPatterns patterns;
 
 private:
-  Id flow(std::size_t traveller, PatternLoad &pattern, double latencies, double bytes) {
+  static constexpr std::size_t kOut = 0, kIn = 1, kWithin = 2, kTogether = 3, kFirstTraveller = 4;
+
+  Id flow(std::size_t traveller, std::size_t step, double latencies, double bytes) {
+    PatternLoad &pattern = patterns.at(traveller, step);
     pattern.repeated += bytes;
     const Link &link = pattern.out > 0 ? machine.betweenNodes : machine.withinNode;
     const double byte = network.secondsPerByte();
     return engine.addFlow(static_cast<double>(pattern.inTurn) * latencies * link.alpha, bytes,
-                          {{0, pattern.out * byte},
-                           {1, pattern.in * byte},
-                           {2, pattern.rank * machine.withinNode.beta},
-                           {3 + traveller, pattern.between * byte}});
+                          {{kOut, pattern.out * byte},
+                           {kIn, pattern.in * byte},
+                           {kWithin, pattern.rank * machine.withinNode.beta},
+                           {kTogether, loadTogether(traveller, step) * byte},
+                           {kFirstTraveller + traveller, pattern.between * byte}});
+  }
+
+  double loadTogether(std::size_t traveller, std::size_t step) {
+    if (network.links() == 2 * network.nodes())
+      return 0;
+    std::vector<double> elements;
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
+      elements.push_back(static_cast<double>(volume(table.chunk(t, step))));
+    return patterns.together(step, elements)[traveller];
   }
 
   EventEngine &engine;
   const Stepping &stepping;
   const Machine &machine;
   const Network &network;
+  const StepTable table;
 };
 
 class Phases {

@@ -36,6 +36,11 @@ constexpr int64_t kMostDetailed = 1024;
 struct CommandLine {
   cl::OptionCategory category{"einsumc-sim options"};
   InputOptions inputs{category};
+  cl::opt<std::string> topology{
+      "topology",
+      cl::desc("Network between the nodes: full, ring, torus:AxBxC, fattree:K (default: "
+               "the machine's)"),
+      cl::value_desc("T"), cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Write JSON instead of a table"), cl::cat(category)};
   cl::opt<unsigned> busiest{"busiest", cl::desc("Busiest links to show (default 5)"), cl::init(5),
                             cl::value_desc("N"), cl::cat(category)};
@@ -61,9 +66,11 @@ int simulate(const CommandLine &line, const Options &options) {
   if (!read)
     return kMistake;
   const std::optional<Tree> declared = orderGreedily(normalise(*read), diagnostics);
-  const std::optional<Machine> machine = machineToUse(options, diagnostics);
+  std::optional<Machine> machine = machineToUse(options, diagnostics);
   if (!declared || !machine)
     return kMistake;
+  if (line.topology.getNumOccurrences() > 0)
+    machine->topology = line.topology;
   const std::optional<PartialSchedule> given = fixedSchedule(*declared, options, diagnostics);
   if (!given)
     return kMistake;
@@ -107,6 +114,10 @@ int main(int argc, char **argv) {
     return kUsage;
   if (line.detail && options.ranks > kMostDetailed) {
     usageError(kTool, "--detail follows the messages of 1024 ranks at most");
+    return kUsage;
+  }
+  if (line.topology.getNumOccurrences() > 0 && !isTopology(line.topology)) {
+    usageError(kTool, "--topology is full, ring, torus:AxBxC or fattree:K");
     return kUsage;
   }
   return simulate(line, options);
