@@ -160,4 +160,14 @@ void EventEngine::run() {
     throw std::logic_error("activities wait for each other");
 }
 
+double EventEngine::coverage(std::vector<Id> ids) const {
+  std::ranges::sort(ids, {}, [&](Id id) { return begin(id); });
+  double seconds = 0, covered = 0;
+  for (const Id id : ids) {
+    seconds += std::max(0.0, end(id) - std::max(covered, begin(id)));
+    covered = std::max(covered, end(id));
+  }
+  return seconds;
+}
+
 } // namespace einsumc::sim

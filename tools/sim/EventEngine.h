@@ -39,6 +39,8 @@ public:
   void run();
   double begin(Id id) const { return activities[id].begin; }
   double end(Id id) const { return activities[id].end; }
+  /// The time in which any of them lasts.
+  double coverage(std::vector<Id> ids) const;
 
 private:
   struct Activity {

@@ -255,17 +255,6 @@ private:
     return seconds;
   }
 
-  /// The time in which any of them lasts.
-  double coverage(std::vector<Id> ids) const {
-    std::ranges::sort(ids, {}, [&](Id id) { return engine.begin(id); });
-    double seconds = 0, end = 0;
-    for (const Id id : ids) {
-      seconds += std::max(0.0, engine.end(id) - std::max(end, engine.begin(id)));
-      end = std::max(end, engine.end(id));
-    }
-    return seconds;
-  }
-
   SimulatedNode evaluate(const NodeRecord &record, double &clock) const {
     SimulatedNode result;
     result.node = record.node;
@@ -275,7 +264,8 @@ private:
       const double compute = duration(record.computes[rank]);
       const double all = engine.end(record.ends[rank]) - engine.end(record.begins[rank]);
       result.computeSeconds = std::max(result.computeSeconds, compute);
-      result.transferSeconds = std::max(result.transferSeconds, coverage(record.transfers[rank]));
+      result.transferSeconds =
+          std::max(result.transferSeconds, engine.coverage(record.transfers[rank]));
       result.waitSeconds = std::max(result.waitSeconds, all - compute);
       latest = std::max(latest, engine.end(record.ends[rank]));
     }

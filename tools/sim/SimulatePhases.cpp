@@ -170,16 +170,14 @@ private:
         [&](const Box &work) { return seconds.of(work); });
     engine.run();
     transport.patterns.addTo(result.linkBytes);
-    double end = 0, compute = 0, transfer = 0;
+    double end = 0, compute = 0;
     for (const Id id : parts.front().steps) {
       compute += engine.end(id) - engine.begin(id);
       end = std::max(end, engine.end(id));
     }
-    for (const Id id : parts.front().transfers) {
-      transfer += engine.end(id) - engine.begin(id);
+    for (const Id id : parts.front().transfers)
       end = std::max(end, engine.end(id));
-    }
-    advanceTogether(stepping, end, compute, transfer);
+    advanceTogether(stepping, end, compute, engine.coverage(parts.front().transfers));
   }
 
   /// Ranks that pass chunks to each other, on whatever way, begin when the last of them does.
