@@ -22,8 +22,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tools", "trace"))
 from trace import Canvas  # noqa: E402 (of tools/trace)
 
-DOCS = os.path.join(ROOT, "docs")
-RANKS = [4**power for power in range(9)]
 PLANNED = "planned"
 GEMM = ["ring_m", "cannon", "summa", "summa_3d", "summa_25d", "reduce_k"]
 # What is tried on whole trees: a name holds for every node that has the dims.
@@ -42,7 +40,8 @@ class Point(NamedTuple):
 class Plot(NamedTuple):
     name: str
     title: str
-    lines: dict  # name -> list of shares of the peak, None where it does not run, by RANKS
+    ranks: list
+    lines: dict  # name -> list of shares of the peak, None where it does not run, by `ranks`
 
 
 def matrix_product(extent):
@@ -63,8 +62,8 @@ def example(name, extents):
 
 def coupled_cluster(scale):
     """Flops grow with the sixth power of the scale, from 32 occupied and 128 virtual orbitals."""
-    extents = {dim: round(32 * scale) for dim in "ijkl"} | {dim: round(128 * scale) for dim in "abcd"}
-    return example("ccsd-terms", extents)
+    occupied, virtual = round(32 * scale), round(128 * scale)
+    return example("ccsd-terms", dict.fromkeys("ijkl", occupied) | dict.fromkeys("abcd", virtual))
 
 
 def tucker(scale):
@@ -92,6 +91,7 @@ def torus(ranks):
 
 class Simulator:
     def __init__(self, options):
+        self.ranks = [4**power for power in range(9) if 4**power <= options.most]
         self.program = os.path.join(options.build, "bin", "einsumc-sim")
         self.known = {}
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
@@ -121,7 +121,8 @@ class Simulator:
 
 def line(simulator, tree, algorithm, topology):
     """\\param tree, topology functions of the number of ranks"""
-    return simulator.all([Point(tree(ranks), ranks, algorithm, topology(ranks)) for ranks in RANKS])
+    return simulator.all([Point(tree(ranks), ranks, algorithm, topology(ranks))
+                          for ranks in simulator.ranks])
 
 
 def best_of(lines):
@@ -134,11 +135,15 @@ def gemm_plots(simulator):
     def weak(ranks):
         return matrix_product(round(16384 * ranks ** (1 / 3)))
 
-    def plot(name, title, tree, topology=lambda ranks: "full"):
-        return Plot(name, title, {algorithm: line(simulator, tree, algorithm, topology)
-                                  for algorithm in [PLANNED, *GEMM]})
+    def strong(ranks):
+        return matrix_product(131072)
 
-    yield plot("gemm-strong", "C = A B of extents 131,072, fixed", lambda ranks: matrix_product(131072))
+    def plot(name, title, tree, topology=lambda ranks: "full"):
+        lines = {algorithm: line(simulator, tree, algorithm, topology)
+                 for algorithm in [PLANNED, *GEMM]}
+        return Plot(name, title, simulator.ranks, lines)
+
+    yield plot("gemm-strong", "C = A B of extents 131,072, fixed", strong)
     yield plot("gemm-weak", "C = A B, as many flops on every rank", weak)
     yield plot("gemm-torus", "The same on a three-dimensional torus", weak, torus)
     yield plot("gemm-ring", "The same on a ring of nodes", weak, lambda ranks: "ring")
@@ -152,7 +157,7 @@ def example_plots(simulator):
                      for algorithm in [PLANNED, *TREES]]
             lines[example_name] = best_of(tried)
             lines[f"{example_name}, planned"] = tried[0]
-        return Plot(name, title, lines)
+        return Plot(name, title, simulator.ranks, lines)
 
     def weak(make, power):
         return lambda ranks: make(ranks ** (1 / power))
@@ -177,21 +182,23 @@ def draw(plot):
     top = max(1, math.ceil(most * 10)) / 10
 
     def place(index, share):
-        return LEFT + WIDTH * index / (len(RANKS) - 1), TOP + HEIGHT * (1 - share / top)
+        return LEFT + WIDTH * index / max(1, len(plot.ranks) - 1), TOP + HEIGHT * (1 - share / top)
 
     canvas.text(LEFT, 20, plot.title, "title")
     for tick in range(round(top * 10) + 1):
         y = place(0, tick / 10)[1]
         canvas.line(LEFT, y, LEFT + WIDTH, y, "grid")
         canvas.text(LEFT - 6, y + 3, f"{tick * 10} %", "end")
-    for index, ranks in enumerate(RANKS):
+    for index, ranks in enumerate(plot.ranks):
         canvas.text(place(index, 0)[0], TOP + HEIGHT + 15, f"{ranks:,}", "middle")
-    canvas.text(LEFT + WIDTH / 2, TOP + HEIGHT + 32, "ranks; shares of the peak, simulated", "middle")
+    canvas.text(LEFT + WIDTH / 2, TOP + HEIGHT + 32, "ranks; shares of the peak, simulated",
+                "middle")
     for number, (name, shares) in enumerate(plot.lines.items()):
         is_pair = "examples" in plot.name  # the best and the planned line of an example
         colour = COLOURS[(number // 2 + 1 if is_pair else number) % len(COLOURS)]
         dashes = ' stroke-dasharray="5 4"' if PLANNED in name else ""
-        draw_line(canvas, [place(i, s) for i, s in enumerate(shares) if s is not None], colour, dashes)
+        points = [place(i, share) for i, share in enumerate(shares) if share is not None]
+        draw_line(canvas, points, colour, dashes)
         y = TOP + 8 + 16 * number
         draw_line(canvas, [(LEFT + WIDTH + 14, y), (LEFT + WIDTH + 34, y)], colour, dashes)
         canvas.text(LEFT + WIDTH + 40, y + 3, name)
@@ -200,7 +207,8 @@ def draw(plot):
 
 def draw_line(canvas, points, colour, dashes):
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    canvas.add(f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
+    canvas.add(f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="2"'
+               f"{dashes}/>")
     for x, y in points:
         canvas.add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>')
 
@@ -209,21 +217,20 @@ def table(plot):
     def cell(share):
         return "" if share is None else f"{100 * share:.1f}"
 
-    rows = ["| % of the peak | " + " | ".join(f"{ranks:,}" for ranks in RANKS) + " |",
-            "| --- |" + " ---: |" * len(RANKS)]
+    rows = ["| % of the peak | " + " | ".join(f"{ranks:,}" for ranks in plot.ranks) + " |",
+            "| --- |" + " ---: |" * len(plot.ranks)]
     rows += [f"| {name} | " + " | ".join(map(cell, shares)) + " |"
              for name, shares in plot.lines.items()]
     return "\n".join(rows)
 
 
-def update_text(plots):
-    path = os.path.join(DOCS, "scaling.md")
+def update_text(path, plots):
     with open(path) as file:
         text = file.read()
     for plot in plots:
         begin, end = f"<!-- {plot.name} -->\n", f"\n<!-- end of {plot.name} -->"
         if text.count(begin) != 1 or text.count(end) != 1:
-            sys.exit(f"scaling.py: docs/scaling.md has no place for {plot.name}")
+            sys.exit(f"scaling.py: {path} has no place for {plot.name}")
         head, rest = text.split(begin)
         text = head + begin + table(plot) + end + rest.split(end)[1]
     with open(path, "w") as file:
@@ -235,15 +242,18 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
                         help="build directory (default: build/release)")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at a time (default: 2)")
+    parser.add_argument("--docs", default=os.path.join(ROOT, "docs"),
+                        help="folder of scaling.md (default: docs)")
+    parser.add_argument("--most", type=int, default=65536, help="ranks (default: 65536)")
     options = parser.parse_args()
     simulator = Simulator(options)
     plots = []
     for plot in [*gemm_plots(simulator), *example_plots(simulator)]:
-        with open(os.path.join(DOCS, "scaling", f"{plot.name}.svg"), "w") as file:
+        with open(os.path.join(options.docs, "scaling", f"{plot.name}.svg"), "w") as file:
             file.write(draw(plot))
         plots.append(plot)
         print(plot.title, table(plot), sep="\n", end="\n\n")
-    update_text(plots)
+    update_text(os.path.join(options.docs, "scaling.md"), plots)
 
 
 if __name__ == "__main__":
