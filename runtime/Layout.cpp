@@ -357,6 +357,7 @@ int64_t transferMessages(const Layout &source, const Layout &target) {
   for (std::size_t axis : axesOfKind(source, AxisKind::Partial))
     sumsPerElement *= source.grid.extents[axis];
   std::vector<PieceCount> pieces;
+  pieces.reserve(source.extents.size());
   for (std::size_t position = 0; position < source.extents.size(); ++position)
     pieces.emplace_back(source, position);
 

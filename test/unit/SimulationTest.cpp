@@ -144,6 +144,20 @@ TEST(Simulation, ranksOfANodeShareItsLink) {
                 7 * message + stepSeconds(tree, machine, 64, 512, 64));
 }
 
+TEST(Simulation, anExchangeStartsOneMessageAfterTheOther) {
+  const Tree tree = product();
+  const Schedule schedule =
+      scheduleWith(tree, slowNetwork(), byName(tree, kProduct, "reduce_k", 4), 4);
+  Machine machine = slowNetwork();
+  const double compute = stepSeconds(tree, machine, 512, 512, 128), bytes = 1e-8 * 512 * 128 * 4;
+  machine.betweenNodes.alpha = 2 * bytes; // bytes move while the next messages start
+  expectSeconds(simulate(tree, machine, schedule), compute + 3 * 2 * bytes + bytes);
+  machine.betweenNodes.alpha = bytes / 100; // all move together
+  const Both both = simulate(tree, machine, schedule);
+  EXPECT_NEAR(both.messages.seconds, compute + 3 * bytes, 0.03 * bytes);
+  EXPECT_NEAR(both.phases.seconds, compute + 3 * bytes, 0.03 * bytes);
+}
+
 TEST(Simulation, ranksBesideAGridGoOn) {
   const Tree tree = treeOf("dim i = 512, j = 512, k = 512; input A[i, j]; input B[j, k];"
                            "input D[i, j]; input E[j, k];"

@@ -42,7 +42,7 @@ void EventEngine::after(Id later, Id earlier) {
 void EventEngine::start(Id id, double now) {
   activities[id].begin = now;
   timers.push_back({now + activities[id].seconds, id});
-  std::push_heap(timers.begin(), timers.end(), std::greater<>());
+  std::ranges::push_heap(timers, std::ranges::greater());
 }
 
 void EventEngine::finish(Id id, double now) {
@@ -146,7 +146,7 @@ void EventEngine::run() {
     finishFlows(now);
     while (!timers.empty() && timers.front().when <= now) {
       const Id id = timers.front().id;
-      std::pop_heap(timers.begin(), timers.end(), std::greater<>());
+      std::ranges::pop_heap(timers, std::ranges::greater());
       timers.pop_back();
       if (activities[id].bytes > 0) {
         flows.push_back(id);

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_SIM_EVENTENGINE_H
 #define EINSUMC_SIM_EVENTENGINE_H
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -55,9 +56,7 @@ private:
   struct Timer {
     double when = 0;
     Id id = 0;
-    bool operator>(const Timer &other) const {
-      return when != other.when ? when > other.when : id > other.id;
-    }
+    auto operator<=>(const Timer &) const = default;
   };
 
   void start(Id id, double now);

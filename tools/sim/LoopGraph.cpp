@@ -128,7 +128,7 @@ private:
     const std::vector<Id> &steps = parts[r].steps;
     if (isResult() && !rotatesResult())
       return connectResults(r);
-    const std::size_t pace = static_cast<std::size_t>(stepping.pace);
+    const auto pace = static_cast<std::size_t>(stepping.pace);
     const std::size_t slots = rotatesResult() ? pace + 1 : 2;
     std::vector<std::size_t> users; // of slots, in turn
     for (std::size_t s = 0; s < steps.size(); ++s) {

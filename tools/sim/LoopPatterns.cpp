@@ -87,6 +87,7 @@ PatternLoad &LoopPatterns::at(std::size_t traveller, std::size_t step) {
 
 std::vector<double> LoopPatterns::together(std::size_t step, const std::vector<double> &bytes) {
   std::vector<const PatternLoad *> loads;
+  loads.reserve(bytes.size());
   for (std::size_t t = 0; t < bytes.size(); ++t)
     loads.push_back(&at(t, step));
   const auto [found, isNew] = knownTogether.try_emplace(loads, 0);
@@ -101,6 +102,7 @@ std::vector<double> LoopPatterns::together(std::size_t step, const std::vector<d
     most = std::max(most, sum);
   }
   std::vector<double> result;
+  result.reserve(loads.size());
   for (const PatternLoad *const load : loads)
     result.push_back(load->byLink[found->second]);
   return result;

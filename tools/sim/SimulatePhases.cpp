@@ -86,6 +86,7 @@ private:
     if (network.links() == 2 * network.nodes())
       return 0;
     std::vector<double> elements;
+    elements.reserve(stepping.travellers.size());
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
       elements.push_back(static_cast<double>(volume(table.chunk(t, step))));
     return patterns.together(step, elements)[traveller];
