@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace einsumc {
@@ -294,14 +295,71 @@ std::vector<Transfer> outgoingTransfers(const Layout &source, const Layout &targ
   return transfers;
 }
 
+namespace {
+
+/// How many pieces, cut by a layout's axes, of one position of a tensor meet a range of it.
+class PieceCount {
+public:
+  PieceCount(const Layout &layout, std::size_t position) : whole{0, layout.extents[position]} {
+    for (std::size_t axis : cutsInOrder(layout))
+      if (layout.axes[axis].position == static_cast<int>(position))
+        parts.push_back(layout.grid.extents[axis]);
+  }
+
+  /// \pre the range is not empty
+  int64_t of(Interval range) {
+    const auto [found, isNew] = known.try_emplace({range.begin, range.end}, 0);
+    if (isNew)
+      found->second = count(whole, range, 0);
+    return found->second;
+  }
+
+private:
+  int64_t count(Interval block, Interval range, std::size_t cut) const {
+    if (cut == parts.size())
+      return 1;
+    const Interval common = intersect(block, range);
+    const int64_t first = blockHolding(block, parts[cut], common.begin);
+    const int64_t last = blockHolding(block, parts[cut], common.end - 1);
+    if (cut + 1 == parts.size())
+      return last - first + 1;
+    int64_t total = 0;
+    for (int64_t i = first; i <= last; ++i)
+      total += count(blockOf(block, parts[cut], i), common, cut + 1);
+    return total;
+  }
+
+  const Interval whole;
+  std::vector<int64_t> parts; ///< into so many each piece is cut, in this order
+  std::map<std::pair<int64_t, int64_t>, int64_t> known;
+};
+
+} // namespace
+
 int64_t transferMessages(const Layout &source, const Layout &target) {
+  int64_t sumsPerElement = 1;
+  for (std::size_t axis : axesOfKind(source, AxisKind::Partial))
+    sumsPerElement *= source.grid.extents[axis];
+  std::vector<PieceCount> pieces;
+  pieces.reserve(source.extents.size());
+  for (std::size_t position = 0; position < source.extents.size(); ++position)
+    pieces.emplace_back(source, position);
+
+  // A receiver gets a message for each block of the source that meets its own, but from itself.
   int64_t messages = 0;
   const int64_t end = target.grid.firstRank + target.grid.size();
-  for (int64_t to = target.grid.firstRank; to < end; ++to)
-    messages +=
-        std::ranges::count_if(incomingTransfers(source, target, to), [](const Transfer &transfer) {
-          return transfer.from != transfer.to;
-        });
+  for (int64_t to = target.grid.firstRank; to < end; ++to) {
+    if (!target.holds(to))
+      continue;
+    const Box wanted = target.box(to);
+    if (volume(wanted) == 0)
+      continue;
+    int64_t blocks = sumsPerElement;
+    for (std::size_t position = 0; position < wanted.size(); ++position)
+      blocks *= pieces[position].of(wanted[position]);
+    const bool hasOwn = source.holds(to) && volume(intersect(source.box(to), wanted)) > 0;
+    messages += blocks - (hasOwn ? 1 : 0);
+  }
   return messages;
 }
 

@@ -201,97 +201,160 @@ template <class Visit> void forEachRank(const Stepping &stepping, Visit &&visit)
     visit(StepTable(stepping, rank));
 }
 
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
+/// Calls for the table of one rank of every line along a traveller's axis: the others compute with
+/// the same chunks, in another order. \pre it does not stream
+/// \param lines at most so many
+template <class Visit>
+void forEachLine(const Stepping &stepping, const Traveller &traveller, int64_t lines,
+                 Visit &&visit) {
+  const Grid &grid = stepping.work.grid;
+  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size() && lines > 0; ++rank)
+    if (isRoot(stepping, traveller, rank)) {
+      visit(StepTable(stepping, rank));
+      --lines;
+    }
+}
+
+bool streams(const Traveller &traveller) { return traveller.movement == StepMovement::Stream; }
+
+/// Every message once: operands where they arrive, results where they leave.
+void addStream(const Stepping &stepping, std::size_t traveller, StepTraffic &traffic) {
+  const bool isResult = stepping.travellers[traveller].role == 2;
+  forEachRank(stepping, [&](const StepTable &table) {
+    for (const Passage &passage :
+         isResult ? table.departures(traveller) : table.arrivals(traveller)) {
+      traffic.elements += volume(passage.box);
+      ++traffic.messages;
+    }
+  });
+}
+
 } // namespace
 
 StepTraffic trafficOf(const Stepping &stepping) {
   StepTraffic traffic;
-  forEachRank(stepping, [&](const StepTable &table) {
-    for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
-      // Every message once: operands where they arrive, results where they leave.
-      const bool isResult = stepping.travellers[t].role == 2;
-      for (const Passage &passage : isResult ? table.departures(t) : table.arrivals(t)) {
-        traffic.elements += volume(passage.box);
-        ++traffic.messages;
-      }
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    const Traveller &traveller = stepping.travellers[t];
+    if (streams(traveller)) {
+      addStream(stepping, t, traffic);
+      continue;
     }
-  });
+    // Each chunk passes to, or comes from, all ranks of its line but its owner.
+    const int64_t others = stepping.work.grid.extents[traveller.axis] - 1;
+    forEachLine(stepping, traveller, kAll, [&](const StepTable &table) {
+      for (std::size_t s = 0; s < table.steps(); ++s)
+        if (const int64_t elements = volume(table.chunk(t, s)); elements > 0) {
+          traffic.elements += others * elements;
+          traffic.messages += others;
+        }
+    });
+  }
   return traffic;
 }
 
 namespace {
 
-/// What some ranks need, each for itself and then together.
-class ChunkDemand {
-public:
-  ChunkDemand(const Stepping &stepping, std::size_t traveller)
-      : stepping(stepping), traveller(traveller), of(stepping.travellers[traveller]) {}
+/// The chunks of a traveller over all ranks.
+struct ChunkSizes {
+  int64_t largestStored = 0;
+  std::size_t mostForeign = 0; ///< of the chunks that a rank does not own
+  int64_t largest = 0;
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  bool isStrided = false; ///< some are not contiguous where they are stored
 
-  void add(const StepTable &table) {
+  void add(const Box &chunk) {
+    largest = std::max(largest, volume(chunk));
+    smallest = std::min(smallest, volume(chunk));
+  }
+  void addStored(const Box &chunk, const Box &stored) {
+    if (volume(chunk) > 0)
+      isStrided = isStrided || !isContiguous(chunk, stored);
+  }
+};
+
+/// A root has the chunks of all where it stores the tensor.
+ChunkSizes streamedSizes(const Stepping &stepping, std::size_t traveller) {
+  const Traveller &of = stepping.travellers[traveller];
+  ChunkSizes sizes;
+  forEachRank(stepping, [&](const StepTable &table) {
     std::size_t foreign = 0;
     const Box stored = of.chunks.box(table.rank());
-    largestStored = std::max(largestStored, volume(stored));
+    sizes.largestStored = std::max(sizes.largestStored, volume(stored));
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const Box chunk = table.chunk(traveller, s);
       foreign += table.isOwn(traveller, s) ? 0 : 1;
-      memory.slotElements = std::max(memory.slotElements, volume(chunk));
-      smallest = std::min(smallest, volume(chunk));
-      // A root has the chunks of all where it stores the tensor.
-      const bool isStored = of.movement == StepMovement::Stream ? isRoot(stepping, of, table.rank())
-                                                                : table.isOwn(traveller, s);
-      if (isStored && volume(chunk) > 0)
-        memory.stages = memory.stages || !isContiguous(chunk, stored);
+      sizes.add(chunk);
+      if (isRoot(stepping, of, table.rank()))
+        sizes.addStored(chunk, stored);
     }
-    most = std::max(most, foreign);
-  }
+    sizes.mostForeign = std::max(sizes.mostForeign, foreign);
+  });
+  return sizes;
+}
 
-  ChunkMemory run() {
-    const bool isResult = of.role == 2;
-    if (isResult && of.movement == StepMovement::Ring) {
-      // The parts of a chunk that wait or are sent, and the one that is received or computed.
-      memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
-      if (!memory.stages && smallest == memory.slotElements && smallest > 0)
-        memory.homeSlots = memory.slots - 1;
-    } else {
-      memory.slots = std::min<std::size_t>(2, most);
+/// \param lines at most so many are looked at
+ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, int64_t lines) {
+  const Traveller &of = stepping.travellers[traveller];
+  const Grid &grid = stepping.work.grid;
+  ChunkSizes sizes;
+  forEachLine(stepping, of, lines, [&](const StepTable &table) {
+    std::vector<int64_t> place = grid.coordinates(table.rank());
+    std::vector<Box> stored;
+    for (int64_t c = 0; c < grid.extents[of.axis]; ++c) {
+      place[of.axis] = c;
+      stored.push_back(of.chunks.box(grid.rankAt(place)));
+      sizes.largestStored = std::max(sizes.largestStored, volume(stored.back()));
     }
-    // Sums that are no one-sided transfers reach their owner in a slot.
-    if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
-      memory.stages = false;
-    if (memory.stages)
-      memory.stageElements = of.movement == StepMovement::Get ? largestStored : memory.stride();
-    return memory;
-  }
+    std::vector<std::size_t> owned(stored.size(), 0);
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      const Box chunk = table.chunk(traveller, s);
+      const int64_t owner = grid.coordinates(table.owner(traveller, s))[of.axis];
+      ++owned[static_cast<std::size_t>(owner)];
+      sizes.add(chunk);
+      sizes.addStored(chunk, stored[static_cast<std::size_t>(owner)]);
+    }
+    sizes.mostForeign =
+        std::max(sizes.mostForeign, table.steps() - *std::ranges::min_element(owned));
+  });
+  return sizes;
+}
 
-private:
-  const Stepping &stepping;
-  const std::size_t traveller;
-  const Traveller &of;
+ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, int64_t lines) {
+  const Traveller &of = stepping.travellers[traveller];
+  const bool isResult = of.role == 2;
   ChunkMemory memory;
-  int64_t largestStored = 0;
-  std::size_t most = 0; ///< of the chunks that a rank does not own
-  int64_t smallest = std::numeric_limits<int64_t>::max();
-};
-
-bool staysInPlace(const Stepping &stepping, std::size_t traveller) {
-  return stepping.work.grid.extents[stepping.travellers[traveller].axis] == 1;
+  if (stepping.work.grid.extents[of.axis] == 1)
+    return memory;
+  const ChunkSizes sizes =
+      streams(of) ? streamedSizes(stepping, traveller) : sizesOf(stepping, traveller, lines);
+  memory.slotElements = sizes.largest;
+  memory.stages = sizes.isStrided;
+  if (isResult && of.movement == StepMovement::Ring) {
+    // The parts of a chunk that wait or are sent, and the one that is received or computed.
+    memory.slots = static_cast<std::size_t>(stepping.pace) + 1;
+    if (!memory.stages && sizes.smallest == sizes.largest && sizes.smallest > 0)
+      memory.homeSlots = memory.slots - 1;
+  } else {
+    memory.slots = std::min<std::size_t>(2, sizes.mostForeign);
+  }
+  // Sums that are no one-sided transfers reach their owner in a slot.
+  if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))
+    memory.stages = false;
+  if (memory.stages)
+    memory.stageElements = of.movement == StepMovement::Get ? sizes.largestStored : memory.stride();
+  return memory;
 }
 
 } // namespace
 
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
-  if (staysInPlace(stepping, traveller))
-    return {};
-  ChunkDemand demand(stepping, traveller);
-  forEachRank(stepping, [&](const StepTable &table) { demand.add(table); });
-  return demand.run();
+  return memoryOf(stepping, traveller, kAll);
 }
 
-ChunkMemory chunkMemoryOn(const Stepping &stepping, std::size_t traveller, int64_t rank) {
-  if (staysInPlace(stepping, traveller))
-    return {};
-  ChunkDemand demand(stepping, traveller);
-  demand.add(StepTable(stepping, rank));
-  return demand.run();
+ChunkMemory chunkMemoryOfFirstLine(const Stepping &stepping, std::size_t traveller) {
+  return memoryOf(stepping, traveller, 1);
 }
 
 } // namespace einsumc

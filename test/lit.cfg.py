@@ -29,6 +29,7 @@ config.substitutions += [
     ("%check-run", command(python, f"{test_dir}/run/harness.py", config.toolchain_file) + " %t"),
     ("%build-program", command(python, f"{test_dir}/build_program.py", config.toolchain_file)),
     ("%calibrate", command(toolchain["calibrate"])),
+    ("%simulate", command(toolchain["simulate"])),
     ("%einsumc", command(toolchain["einsumc"])),
     ("%python", command(python)),
     ("%not", command(f"{toolchain['llvm_tools_dir']}/not")),

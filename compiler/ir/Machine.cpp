@@ -87,9 +87,6 @@ void print(const Machine &machine, llvm::raw_ostream &stream) {
   stream << "\n";
 }
 
-namespace {
-
-/// Whether the text is `full`, `ring`, `torus:` extents joined by x, or `fattree:` a number.
 bool isTopology(llvm::StringRef text) {
   auto isCount = [](llvm::StringRef number) {
     int64_t value = 0;
@@ -105,6 +102,8 @@ bool isTopology(llvm::StringRef text) {
   text.split(extents, 'x');
   return llvm::all_of(extents, isCount);
 }
+
+namespace {
 
 class Reader {
 public:

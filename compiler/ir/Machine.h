@@ -88,6 +88,9 @@ struct Machine {
   bool operator==(const Machine &) const = default;
 };
 
+/// Whether the text is `full`, `ring`, `torus:` extents joined by x, or `fattree:` a number.
+bool isTopology(llvm::StringRef text);
+
 /// A machine that is known by name: `laptop`, `two-socket`, `cluster-100g`.
 std::optional<Machine> builtInMachine(llvm::StringRef name);
 

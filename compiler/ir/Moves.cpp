@@ -104,25 +104,35 @@ NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
   return moves;
 }
 
-namespace {
-
-/// Calls visit(from, to) for the layouts of every hop around a node.
-template <class Visit>
-void forEachHop(const Tree &tree, const Schedule &schedule, NodeId node, Visit &&visit) {
+NodeHops hopsOf(const Tree &tree, const Schedule &schedule, NodeId node) {
   const NodeMoves moves = movesOf(tree, schedule, node);
   const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
-  auto walk = [&](NodeId tensor, Placement from, const std::vector<Placement> &hops) {
-    for (const Placement &to : hops) {
-      visit(layoutOf(tree, tensor, from), layoutOf(tree, tensor, to));
+  NodeHops hops;
+  auto walk = [&](NodeId tensor, Placement from, const std::vector<Placement> &way,
+                  std::vector<Hop> &list) {
+    for (const Placement &to : way) {
+      list.push_back({tensor, layoutOf(tree, tensor, from), layoutOf(tree, tensor, to)});
       from = to;
     }
   };
   for (std::size_t o = 0; o < moves.operands.size(); ++o) {
     const NodeId tensor = tree.node(node).operands[o].node;
-    walk(tensor, homePlacement(tree, schedule, tensor), moves.operands[o]);
+    walk(tensor, homePlacement(tree, schedule, tensor), moves.operands[o], hops.before);
   }
-  walk(node, workPlacement(tree, node, on, Role::C), moves.result);
-  walk(node, storedPlacement(tree, node, on, Role::C), moves.final);
+  walk(node, workPlacement(tree, node, on, Role::C), moves.result, hops.after);
+  walk(node, storedPlacement(tree, node, on, Role::C), moves.final, hops.after);
+  return hops;
+}
+
+namespace {
+
+/// Calls visit(from, to) for the layouts of every hop around a node.
+template <class Visit>
+void forEachHop(const Tree &tree, const Schedule &schedule, NodeId node, Visit &&visit) {
+  const NodeHops hops = hopsOf(tree, schedule, node);
+  for (const std::vector<Hop> *list : {&hops.before, &hops.after})
+    for (const Hop &hop : *list)
+      visit(hop.from, hop.to);
 }
 
 std::optional<Stepping> steppingOf(const Tree &tree, const Schedule &schedule, NodeId node) {

@@ -39,6 +39,18 @@ struct NodeMoves {
 };
 NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node);
 
+/// One exchange of messages: a tensor goes from one layout to another.
+struct Hop {
+  NodeId tensor = 0;
+  Layout from, to;
+};
+/// The exchanges of a node's moves in the order in which they happen.
+struct NodeHops {
+  std::vector<Hop> before; ///< of operands, before the compute
+  std::vector<Hop> after;  ///< of the result
+};
+NodeHops hopsOf(const Tree &tree, const Schedule &schedule, NodeId node);
+
 /// The bytes that a node's moves and its stepping loop send between ranks, summed over the ranks.
 double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node);
 /// The messages that they send: a chunk that is broadcast is one for each rank that gets it.

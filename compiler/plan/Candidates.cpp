@@ -219,7 +219,7 @@ private:
       add(node, work);
     if (const std::optional<Stepping> stepping = steppingOf(tree, node, candidate.schedule))
       for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
-        elements += chunkMemoryOn(*stepping, t, stepping->work.grid.firstRank).elements();
+        elements += chunkMemoryOfFirstLine(*stepping, t).elements();
     return static_cast<double>(elements * sizeInBytes(tree.elementType()));
   }
 

@@ -69,9 +69,8 @@ const ChoiceTables::Memory &ChoiceTables::memory() const {
         own[choice] += placeBytes(id, work);
       if (const std::optional<Stepping> stepping = steppingOf(tree, id, on))
         for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
-          own[choice] += static_cast<double>(
-              chunkMemoryOn(*stepping, t, stepping->work.grid.firstRank).elements() *
-              sizeInBytes(tree.elementType()));
+          own[choice] += static_cast<double>(chunkMemoryOfFirstLine(*stepping, t).elements() *
+                                             sizeInBytes(tree.elementType()));
     }
     stored.homes.push_back(std::move(homes));
     stored.own.push_back(std::move(own));

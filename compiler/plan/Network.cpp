@@ -59,6 +59,14 @@ GridAxis axisOf(const Grid &grid, std::size_t axis) {
   return result;
 }
 
+int64_t evenStep(int64_t count) {
+  constexpr double kGolden = 0.6180339887498949;
+  int64_t step = static_cast<int64_t>(kGolden * static_cast<double>(count)) | 1;
+  while (std::gcd(step, count) != 1)
+    step += 2;
+  return step;
+}
+
 Network::Network(const Machine &machine, int64_t ranks)
     : within(machine.withinNode), between(machine.betweenNodes),
       perNode(std::max<int64_t>(1, machine.ranksPerNode)), nodeCount(divideUp(ranks, perNode)),
@@ -235,14 +243,9 @@ template <class Visit> void forEachNode(const GridAxis &axis, int64_t perNode, V
   }
 }
 
-/// About so many distances of the extent-1 ones, each with its opposite: multiples of a number near
-/// the golden section of the extent, which spread evenly, and that shares no factor with the
-/// extent or with 2, so that their remainders by the extents of a topology mostly do so, too.
+/// About so many distances of the extent-1 ones, spread evenly, each with its opposite.
 std::vector<int64_t> someDistances(int64_t extent, int64_t count) {
-  constexpr double kGolden = 0.6180339887498949;
-  auto step = static_cast<int64_t>(kGolden * static_cast<double>(extent)) | 1;
-  while (std::gcd(step, extent) != 1)
-    step += 2;
+  const int64_t step = evenStep(extent);
   std::vector<int64_t> distances;
   for (int64_t i = 1, distance = 0; i <= count / 2; ++i) {
     distance = (distance + step) % extent;

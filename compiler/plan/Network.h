@@ -37,6 +37,11 @@ struct GridAxis {
 };
 GridAxis axisOf(const Grid &grid, std::size_t axis);
 
+/// A step whose multiples, cyclically, spread evenly over so many things: near the golden section,
+/// and without a common factor with the number or with 2, so that the remainders of the multiples
+/// by the extents of a grid or a topology mostly spread evenly, too.
+int64_t evenStep(int64_t count);
+
 /// The links between the nodes of a machine, each for one direction, and what passes them.
 ///
 /// Ranks lie on nodes in order, `Machine::ranksPerNode` on each. A node has a link out and one in,
@@ -84,7 +89,7 @@ public:
   double shiftCongestion(const GridAxis &axis, int64_t distance) const;
   /// The load of the busiest link when every rank sends an equal share to every other of its axis,
   /// over what one rank sends in all; 0 if nothing leaves its node. Exact up to 2^20 messages (for
-  /// nodes of `full` always); beyond from the shifts by some distances, spread evenly: within 5 %.
+  /// `full` always); beyond an estimate from the shifts by some distances, spread evenly.
   double exchangeCongestion(const GridAxis &axis) const;
 
   /// alpha + beta w of each rank's message of w bytes in such a shift, beside the others'.

@@ -141,9 +141,9 @@ struct ChunkMemory {
   }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
-/// What one rank would need by itself: of the grid's first rank, which has the largest chunks,
-/// about as much as all do.
-ChunkMemory chunkMemoryOn(const Stepping &stepping, std::size_t traveller, int64_t rank);
+/// What the ranks of the axis that begins at the grid's first rank would need by themselves: they
+/// have the largest chunks, so about as much as all do.
+ChunkMemory chunkMemoryOfFirstLine(const Stepping &stepping, std::size_t traveller);
 
 } // namespace einsumc
 

@@ -383,6 +383,12 @@ TEST(Transfers, thousandsOfRanks) {
   ASSERT_EQ(incoming.size(), 4096U);
   EXPECT_EQ(incoming[4000], (Transfer{4000, 17, {{4000, 4001}, {17, 18}}}));
   EXPECT_EQ(outgoingTransfers(rows, columns, 17)[5], (Transfer{17, 5, {{17, 18}, {5, 6}}}));
+  EXPECT_EQ(transferMessages(rows, columns), int64_t{4096} * 4095);
+  // Without a look at each of them.
+  const int64_t ranks = 65536;
+  EXPECT_EQ(transferMessages(makeLayout({ranks}, {ranks}, {partial()}),
+                             makeLayout({ranks}, {ranks}, {split(0)})),
+            ranks * (ranks - 1));
 }
 
 } // namespace

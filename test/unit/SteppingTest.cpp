@@ -361,4 +361,37 @@ TEST(Stepping, randomCases) {
   }
 }
 
+/// What trafficOf and chunkMemory say by lines of ranks, from every rank's own messages and chunks.
+void expectFromAllRanks(const Stepping &stepping) {
+  StepTraffic traffic;
+  const Grid &grid = stepping.work.grid;
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    const Traveller &traveller = stepping.travellers[t];
+    int64_t largest = 0;
+    for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank) {
+      const StepTable table(stepping, rank);
+      for (std::size_t s = 0; s < table.steps(); ++s)
+        largest = std::max(largest, volume(table.chunk(t, s)));
+      for (const Passage &passage : traveller.role == 2 ? table.departures(t) : table.arrivals(t)) {
+        traffic.elements += volume(passage.box);
+        ++traffic.messages;
+      }
+    }
+    if (grid.extents[traveller.axis] > 1) {
+      EXPECT_EQ(chunkMemory(stepping, t).slotElements, largest);
+    }
+  }
+  EXPECT_EQ(trafficOf(stepping).elements, traffic.elements);
+  EXPECT_EQ(trafficOf(stepping).messages, traffic.messages);
+}
+
+TEST(Stepping, totalsAreThoseOfAllRanks) {
+  RandomSteppings random(20);
+  for (int i = 0; i < 2000; ++i) {
+    const SteppingCase of = random.next(12);
+    SCOPED_TRACE(describe(of));
+    expectFromAllRanks(of.stepping);
+  }
+}
+
 } // namespace

@@ -12,12 +12,9 @@
 #include "Output.h"
 #include "PassTimer.h"
 #include "PrintStages.h"
+#include "ReadInputs.h"
 
 #include "compiler/codegen/Codegen.h"
-#include "compiler/frontend/ReadBracketTree.h"
-#include "compiler/frontend/ReadEin.h"
-#include "compiler/frontend/ReadEinsum.h"
-#include "compiler/ir/Machine.h"
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
@@ -38,7 +35,8 @@ public:
   explicit Driver(const Options &options) : options(options), timer(options.timePasses) {}
 
   int run() {
-    const std::optional<Tree> read = timer.run("read", [&] { return readTree(); });
+    const std::optional<Tree> read =
+        timer.run("read", [&] { return readTree(options, diagnostics); });
     if (!read)
       return kMistake;
     if (options.stage == Stage::Ein)
@@ -52,7 +50,8 @@ public:
     if (options.stage == Stage::Order)
       return write([&](llvm::raw_ostream &out) { printOrder(*declared, out); });
 
-    const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
+    const std::optional<Machine> machine =
+        timer.run("machine", [&] { return machineToUse(options, diagnostics); });
     if (!machine)
       return kMistake;
     const std::optional<PartialSchedule> given =
@@ -67,7 +66,8 @@ public:
     if (options.stage == Stage::Tree)
       return write([&](llvm::raw_ostream &out) { printTree(*declared, tree, out); });
 
-    const PlanOptions how{options.ranks, reordered(*given, *declared, tree), memoryOf(*machine)};
+    const PlanOptions how{options.ranks, reordered(*given, *declared, tree),
+                          memoryOf(options, *machine)};
     const Schedule schedule = timer.run("plan", [&] { return plan(tree, *machine, how); });
     if (options.explain) {
       explainOrders(*declared, tree, *machine, given->orders, llvm::errs());
@@ -79,36 +79,6 @@ public:
   }
 
 private:
-  std::optional<Tree> readTree() {
-    if (options.tree)
-      return readBracketTree(*options.tree, options.sizes, options.elementType, diagnostics);
-    if (options.einsum)
-      return readEinsum(*options.einsum, options.sizes,
-                        options.path ? std::optional<llvm::StringRef>(*options.path) : std::nullopt,
-                        options.elementType, diagnostics);
-    const std::optional<llvm::StringRef> text = readFile(*options.inputFile, diagnostics);
-    if (!text)
-      return std::nullopt;
-    return readEin(*text, diagnostics);
-  }
-
-  std::optional<Machine> machineToUse() {
-    if (options.machineName)
-      return builtInMachine(*options.machineName);
-    if (!options.machineFile)
-      return Machine{};
-    const std::optional<llvm::StringRef> text = readFile(*options.machineFile, diagnostics);
-    if (!text)
-      return std::nullopt;
-    return readMachine(*text, diagnostics);
-  }
-
-  /// Bytes that a rank may use; none if nobody said.
-  std::optional<int64_t> memoryOf(const Machine &machine) const {
-    const bool isKnown = options.memory || options.machineFile || options.machineName;
-    return isKnown ? std::optional(options.memory.value_or(machine.memory)) : std::nullopt;
-  }
-
   int finish(const Tree &tree, const Machine &machine, const PlanOptions &planned,
              const Schedule &schedule) {
     if (options.stage == Stage::Plan)
