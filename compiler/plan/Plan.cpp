@@ -30,6 +30,7 @@ public:
   Schedule run() {
     const auto size = static_cast<std::size_t>(tree.size());
     schedule.ranks = options.ranks;
+    schedule.slices = options.fixed.slices;
     schedule.inputs.resize(size);
     schedule.nodes.resize(size);
     schedule.finals.resize(size);

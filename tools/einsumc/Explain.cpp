@@ -24,15 +24,19 @@ public:
       : tree(tree), machine(machine), schedule(schedule), fixed(fixed), out(out) {}
 
   void run() {
+    const auto slices = static_cast<double>(countSlices(schedule.slices));
+    if (!schedule.slices.empty())
+      out << "slices: " << countSlices(schedule.slices) << ", one after the other, "
+          << describeSlices(tree, schedule.slices) << "; of the nodes, one slice is shown\n";
     NodeCost total;
     for (NodeId id = 0; id < tree.size(); ++id) {
       if (tree.node(id).kind == NodeKind::Input)
         continue;
       explainNode(id);
       const NodeCost cost = costOf(tree, machine, schedule, id);
-      total.seconds += cost.seconds;
-      total.computeSeconds += cost.computeSeconds;
-      total.bytes += cost.bytes;
+      total.seconds += slices * cost.seconds;
+      total.computeSeconds += slices * cost.computeSeconds;
+      total.bytes += slices * cost.bytes;
     }
     out << llvm::format("total: %.3g s, of which %.3g s move data; ", total.seconds,
                         total.seconds - total.computeSeconds)

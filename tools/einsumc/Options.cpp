@@ -74,6 +74,12 @@ struct CommandLine {
       "algorithm",
       cl::desc("Force an algorithm for a node ('*': all that can), e.g. T=ring_m(dim=i,pace=2)"),
       cl::value_desc("NODE=NAME"), cl::cat(category)};
+  cl::list<std::string> slices{
+      "slice",
+      cl::desc(
+          "Evaluate the tree along a dim part by part, so that it takes less memory, e.g. d=8; "
+          "a list, or repeated: loops in loops, the first the outermost"),
+      cl::value_desc("DIM=PARTS"), cl::cat(category)};
   cl::opt<DimOrderChoice> dimOrder{
       "dim-order", cl::desc("How intermediates are stored:"), cl::init(DimOrderChoice::Chosen),
       cl::values(clEnumValN(DimOrderChoice::Chosen, "chosen",
@@ -196,6 +202,7 @@ bool fill(const CommandLine &line, Options &options) {
   (machine && builtInMachine(*machine) ? options.machineName : options.machineFile) = machine;
   options.planFile = given(line.plan);
   options.algorithms.assign(line.algorithms.begin(), line.algorithms.end());
+  options.slices.assign(line.slices.begin(), line.slices.end());
   options.dimOrder = line.dimOrder;
   options.library = line.library;
   options.dependencyFile = given(line.dependencies);

@@ -16,7 +16,11 @@
 
 namespace einsumc {
 
-void printTree(const Tree &declared, const Tree &tree, llvm::raw_ostream &out) {
+void printTree(const Tree &declared, const Tree &tree, const Slices &slices,
+               llvm::raw_ostream &out) {
+  if (!slices.empty())
+    out << "# One of " << countSlices(slices) << " slices: " << describeSlices(tree, slices)
+        << "\n";
   print(tree, out, [&](NodeId id) {
     const Node &before = declared.node(id);
     return before.dims == tree.node(id).dims
@@ -44,6 +48,10 @@ void printOrder(const Tree &tree, llvm::raw_ostream &out) {
 void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
               llvm::raw_ostream &out) {
   out << "digraph einsum {\n  rankdir=BT;\n  node [fontname=\"monospace\"];\n";
+  const double slices = static_cast<double>(countSlices(schedule.slices));
+  if (!schedule.slices.empty())
+    out << "  label=\"" << countSlices(schedule.slices)
+        << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
@@ -57,8 +65,8 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
     out << "  n" << id << " [shape=" << (node.isOutput ? "doubleoctagon" : "ellipse")
         << ", label=\"" << text << "\\n"
         << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
-        << llvm::format("%.3g flops, %.3g s, ", tree.flops(id), cost.seconds)
-        << bytesText(cost.bytes) << " sent\"];\n";
+        << llvm::format("%.3g flops, %.3g s, ", slices * tree.flops(id), slices * cost.seconds)
+        << bytesText(slices * cost.bytes) << " sent\"];\n";
     const NodeMoves moves = movesOf(tree, schedule, id);
     for (std::size_t o = 0; o < node.operands.size(); ++o) {
       const std::vector<Placement> &hops = moves.operands[o];
@@ -95,9 +103,10 @@ void writeNode(const Tree &tree, const Machine &machine, const Schedule &schedul
   });
   json.attribute("algorithm", algorithmName(tree, id, on));
   json.attribute("schedule", nodeScheduleText(tree, id, on));
-  json.attribute("flops", tree.flops(id));
-  json.attribute("predicted_seconds", cost.seconds);
-  json.attribute("predicted_bytes", cost.bytes);
+  const double slices = static_cast<double>(countSlices(schedule.slices));
+  json.attribute("flops", slices * tree.flops(id));
+  json.attribute("predicted_seconds", slices * cost.seconds);
+  json.attribute("predicted_bytes", slices * cost.bytes);
 }
 
 } // namespace
@@ -109,6 +118,13 @@ void printJson(const Tree &tree, const Machine &machine, const Schedule &schedul
     json.attribute("dtype", name(tree.elementType()));
     json.attribute("ranks", schedule.ranks);
     json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
+    json.attributeArray("slices", [&] {
+      for (const Slice &slice : schedule.slices)
+        json.object([&] {
+          json.attribute("dim", tree.dim(slice.dim).name);
+          json.attribute("parts", slice.parts);
+        });
+    });
     json.attributeObject("dims", [&] {
       for (const Dim &dim : tree.dims())
         json.attribute(dim.name, dim.extent);

@@ -45,33 +45,34 @@ public:
       return write([&](llvm::raw_ostream &out) { print(*read, out); });
 
     const Tree normal = timer.run("normalise", [&] { return normalise(*read); });
-    const std::optional<Tree> declared =
+    const std::optional<Tree> whole =
         timer.run("order", [&] { return orderGreedily(normal, diagnostics); });
-    if (!declared)
+    if (!whole)
       return kMistake;
     if (options.stage == Stage::Order)
-      return write([&](llvm::raw_ostream &out) { printOrder(*declared, out); });
+      return write([&](llvm::raw_ostream &out) { printOrder(*whole, out); });
 
     const std::optional<Machine> machine = timer.run("machine", [&] { return machineToUse(); });
     if (!machine)
       return kMistake;
     const std::optional<PartialSchedule> given =
-        timer.run("fixed schedule", [&] { return fixedSchedule(*declared, options, diagnostics); });
+        timer.run("fixed schedule", [&] { return fixedSchedule(*whole, options, diagnostics); });
     if (!given)
       return kMistake;
+    const Tree declared = timer.run("slice", [&] { return slicedTree(*whole, given->slices); });
     const Tree tree = timer.run("order dims", [&] {
       return options.dimOrder == DimOrderChoice::Chosen
-                 ? orderDims(*declared, *machine, given->orders)
-                 : reordered(*declared, given->orders);
+                 ? orderDims(declared, *machine, given->orders)
+                 : reordered(declared, given->orders);
     });
     if (options.stage == Stage::Tree)
-      return write([&](llvm::raw_ostream &out) { printTree(*declared, tree, out); });
+      return write([&](llvm::raw_ostream &out) { printTree(declared, tree, given->slices, out); });
 
-    const PartialSchedule fixed = reordered(*given, *declared, tree);
+    const PartialSchedule fixed = reordered(*given, declared, tree);
     const Schedule schedule =
         timer.run("plan", [&] { return plan(tree, *machine, {options.ranks, fixed}); });
     if (options.explain) {
-      explainOrders(*declared, tree, *machine, given->orders, llvm::errs());
+      explainOrders(declared, tree, *machine, given->orders, llvm::errs());
       explain(tree, *machine, schedule, fixed, llvm::errs());
     }
     if (!fitsMemory(tree, *machine, schedule))
@@ -118,6 +119,8 @@ private:
     if (options.stage == Stage::Json)
       return write([&](llvm::raw_ostream &out) { printJson(tree, machine, schedule, out); });
 
+    if (options.library && !schedule.slices.empty())
+      return refuseSlicedLibrary();
     const LoweredProgram program =
         timer.run("lower", [&] { return lower(tree, machine, schedule); });
     if (options.stage == Stage::Loops)
@@ -133,6 +136,13 @@ private:
       return kMistake;
     const int status = write([&](llvm::raw_ostream &out) { out << code.source; });
     return status == kSuccess && options.run ? compileAndLaunch(code.source, options) : status;
+  }
+
+  static int refuseSlicedLibrary() {
+    llvm::errs()
+        << "einsumc: error: --library does not go with slices: who calls a library fills the "
+           "inputs of the whole tree at once. Write a program, or use more ranks.\n";
+    return kMistake;
   }
 
   /// Writes the output and, when asked for, the dependency file.
