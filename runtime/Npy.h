@@ -42,7 +42,9 @@ std::string readNpy(const Communicator &comm, const std::string &file, const std
 /// under its name when it is complete; until then, it is FILE.part, which is removed at the end.
 class NpyWriter {
 public:
+  /// Reserves the space for all of it. Collective.
   /// \param extents of the whole tensor
+  /// \throws CollectiveError
   NpyWriter(const Communicator &comm, std::string file, DType dtype, std::vector<int64_t> extents,
             const NpyLimits &limits = {});
 
@@ -56,8 +58,6 @@ public:
 private:
   /// Whether rank 0 gets all of it and writes it at the end.
   bool isSmall() const { return array.dataBytes() <= limits.small; }
-  std::string header() const;
-  void create();
   void gather(const TensorView &view, const Region &region);
   void writePart(const TensorView &view, const Region &region);
   void requireWritten(const std::vector<Box> &pieces, const std::byte *data) const;
@@ -66,7 +66,6 @@ private:
   std::string file;
   NpyLimits limits;
   FileArray array;
-  bool isCreated = false;
   bool isReserved = false;
   std::string contents;         ///< rank 0's, of a small file
   std::optional<PartFile> part; ///< rank 0's, of a large file

@@ -41,31 +41,26 @@ std::size_t bytesOf(const FileArray &array, const Box &piece) {
 NpyWriter::NpyWriter(const Communicator &comm, std::string file, DType dtype,
                      std::vector<int64_t> extents, const NpyLimits &limits)
     : comm(comm), file(std::move(file)), limits(limits),
-      array{0, std::move(extents), sizeOf(dtype)} {}
-
-std::string NpyWriter::header() const {
-  return formatNpyHeader(static_cast<int>(array.elementBytes), array.extents);
-}
-
-void NpyWriter::create() {
-  if (isCreated)
-    return;
-  isCreated = true;
-  collectively(comm, [&] { array.offset = header().size(); });
-  const std::size_t size = array.offset + array.dataBytes();
-  isReserved = onRoot(comm, [&] {
-                 if (isSmall()) {
-                   contents = header();
-                   contents.resize(size);
-                   return std::string("yes");
-                 }
-                 part.emplace(file, header(), size);
-                 return std::string(part->isReserved() ? "yes" : "no");
-               }) == "yes";
+      array{0, std::move(extents), sizeOf(dtype)} {
+  std::string header;
+  collectively(comm, [&] {
+    header = formatNpyHeader(static_cast<int>(array.elementBytes), array.extents);
+    array.offset = header.size();
+  });
+  const std::string reserved = onRoot(comm, [&] {
+    const std::size_t size = array.offset + array.dataBytes();
+    if (isSmall()) {
+      contents = header;
+      contents.resize(size);
+      return std::string("yes");
+    }
+    part.emplace(this->file, header, size);
+    return std::string(part->isReserved() ? "yes" : "no");
+  });
+  isReserved = reserved == "yes";
 }
 
 void NpyWriter::write(const TensorView &view, const Region &region) {
-  create();
   if (isSmall())
     gather(view, region);
   else
@@ -135,7 +130,6 @@ void NpyWriter::requireWritten(const std::vector<Box> &pieces, const std::byte *
 }
 
 void NpyWriter::commit() {
-  create();
   doOnRoot(comm, [&] {
     if (isSmall())
       part.emplace(file, contents, contents.size());

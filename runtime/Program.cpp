@@ -199,13 +199,13 @@ private:
 
   /// Results do not stay, so the last run is verified and written while it goes on.
   void runSlices(Recorder &recorder) {
+    for (const auto &[tensor, file] : arguments.outputs) // A full disk shall show now.
+      writers.try_emplace(tensor, session->comm(), file, description.dtype,
+                          wholeExtents(description, tensor));
     SliceLoop loop(*session, description, *program, inputFiller());
     SliceObserver nobody;
     for (int i = 1; i < arguments.repeat; ++i)
       loop.run(recorder, nobody);
-    for (const auto &[tensor, file] : arguments.outputs)
-      writers.try_emplace(tensor, session->comm(), file, description.dtype,
-                          wholeExtents(description, tensor));
     if (arguments.verify)
       sliceVerification.emplace(*session, description, *program, inputFiller(), verifyOptions());
     LastRun last(*this);

@@ -199,11 +199,11 @@ void SliceVerification::checkSum(int tensor, const TensorView &view, const Slice
 Verification SliceVerification::finish() {
   if (whole)
     keepWorse(check.finding, whole->compare(fill));
-  check.method = "of every slice " + joined(methods, " or ");
+  check.method = "every slice: " + joined(methods, "; or ");
   if (hasSums)
-    check.method += ", sums of slices by random projections";
+    check.method += "; sums of slices: random projections";
   if (whole)
-    check.method += ", of all slices together every element of the outputs against f64";
+    check.method += "; all slices together: every element of the outputs against f64";
   check.notes = joined(notes, "");
   return conclude(session.comm(), check);
 }
