@@ -1,7 +1,7 @@
-"""random_slices.py SEED VARIANTS DTYPE: prints a case with some outputs of random dims, products of
-the same random inputs, and so many variants of it in random slices.
+"""random_slices.py SEED VARIANTS DTYPE: prints a case with some outputs of random dims,
+products of the same random inputs, and so many variants of it in random slices.
 
-Extents have several divisors or are prime, outputs have some of the sliced dims and sum over others.
+Extents have divisors or are prime; outputs have some of the sliced dims and are sums over others.
 """
 
 import random
@@ -63,7 +63,8 @@ def main():
         slices = slices_of(generator, sizes, used)
         if slices:
             variants -= 1
-            print(f"# OPTIONS {generator.choice(['1,3', '2,4', '3,6'])}: --slice={','.join(slices)} "
+            ranks = generator.choice(["1,3", "2,4", "3,6"])
+            print(f"# OPTIONS {ranks}: --slice={','.join(slices)} "
                   f"--algorithm=*={generator.choice(ALGORITHMS)}")
 
 

@@ -1,8 +1,8 @@
 """slices.py DIRECTORY COMMAND ARGUMENTS...: files of a program in slices.
 
 close A.npy B.npy               the arrays are equal but for roundings
-stats A.json SLICES B.json R F  A counts so many slices and the flops of node s R times as often as B,
-                                and its memory is below F times that of B
+stats A.json SLICES B.json R F  A counts so many slices and the flops of node s R times as often
+                                as B, and its memory is below F times that of B
 inputs                          writes A.npy, f64 in Fortran order, and B.npy, f32
 product Y.npy                   it is their product
 trace TRACE.json                every node of every rank is there once
