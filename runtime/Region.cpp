@@ -28,6 +28,7 @@ std::vector<int64_t> wholeExtents(const ProgramDescription &description, int ten
 
 std::vector<int64_t> slicePartsOf(const ProgramDescription &description) {
   std::vector<int64_t> parts;
+  parts.reserve(description.slices.size());
   for (const SliceDescription &slice : description.slices)
     parts.push_back(slice.parts);
   return parts;

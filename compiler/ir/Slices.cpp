@@ -100,11 +100,11 @@ private:
 
   std::string describeMismatch(NodeId user, const Operand &operand) const {
     const Node &tensor = tree.node(operand.node);
-    const bool isInput = tensor.kind == NodeKind::Input;
-    const std::string other =
-        isInput ? "used as " + tensorText(tree, tensor.name, decidingDims(tree, operand.node)) +
-                      " for '" + tree.node(firstUse(tree, operand.node)->user).name + "'"
-                : "computed as " + tensorText(tree, tensor.name, tensor.dims);
+    std::string other = "computed as " + tensorText(tree, tensor.name, tensor.dims);
+    if (tensor.kind == NodeKind::Input)
+      if (const std::optional<TensorUse> use = firstUse(tree, operand.node))
+        other = "used as " + tensorText(tree, tensor.name, *use->dims) + " for '" +
+                tree.node(use->user).name + "'";
     return "'" + tree.node(user).name + "' uses " + tensorText(tree, tensor.name, operand.dims) +
            ", which is " + other + ": a slice along '" + dimName() +
            "' would need different parts of '" + tensor.name + "'";
