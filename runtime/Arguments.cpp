@@ -6,6 +6,8 @@
 
 #include "Arguments.h"
 
+#include "Region.h"
+
 #include "NpyHeader.h"
 
 #include <CLI/CLI.hpp>
@@ -29,7 +31,9 @@ std::string listTensors(const ProgramDescription &description, bool input) {
   std::string text;
   for (const TensorDescription &tensor : description.tensors)
     if (isWanted(tensor, input))
-      text += (text.empty() ? "" : ", ") + tensor.name + " " + formatShape(tensor.layout.extents);
+      text += (text.empty() ? "" : ", ") + tensor.name + " " +
+              formatShape(wholeExtents(description,
+                                       static_cast<int>(&tensor - description.tensors.data())));
   return text.empty() ? "none" : text;
 }
 

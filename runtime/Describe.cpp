@@ -8,6 +8,7 @@
 
 #include "Format.h"
 #include "RankPlace.h"
+#include "Region.h"
 #include "Statistics.h"
 
 #include <mpi.h>
@@ -80,6 +81,19 @@ std::string nodeLines(const NodeDescription &node) {
          formatBytes(static_cast<int64_t>(node.predictedBytes)) + " sent\n";
 }
 
+std::string sliceLines(const ProgramDescription &description) {
+  if (description.slices.empty())
+    return "";
+  std::string text = "evaluated in " + countOf(countSlices(slicePartsOf(description)), "slice") +
+                     ", one after the other; all of the above is of one slice:\n";
+  for (const SliceDescription &slice : description.slices) {
+    const DimDescription &dim = description.dims[static_cast<std::size_t>(slice.dim)];
+    text += "  " + dim.name + " in " + std::to_string(slice.parts) + " parts of " +
+            std::to_string(dim.extent) + "\n";
+  }
+  return text;
+}
+
 } // namespace
 
 std::string formatLayout(const Layout &layout) {
@@ -108,7 +122,8 @@ std::string describe(const ProgramDescription &description, const Session &sessi
   text += "tensors take at most " +
           formatBytes(static_cast<int64_t>(description.predictedTensorBytes)) +
           " a rank at a time: results share storage\n";
-  text += "nodes:\n";
+  text += sliceLines(description);
+  text += description.slices.empty() ? "nodes:\n" : "nodes, of one slice:\n";
   for (const NodeDescription &node : description.nodes)
     text += nodeLines(node);
   text += "plan:\n" + description.plan;

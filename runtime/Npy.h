@@ -7,10 +7,15 @@
 #ifndef EINSUMC_RUNTIME_NPY_H
 #define EINSUMC_RUNTIME_NPY_H
 
+#include "FileArray.h"
+#include "PartFile.h"
+#include "Region.h"
 #include "einsumc/Program.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace einsumc {
 
@@ -29,9 +34,44 @@ struct NpyLimits {
 /// \throws CollectiveError naming the file, what was found and what was expected.
 std::string readNpy(const Communicator &comm, const std::string &file, const std::string &tensor,
                     const TensorView &view, const NpyLimits &limits = {});
+/// The same for a tensor that is a region of the one in the file.
+std::string readNpy(const Communicator &comm, const std::string &file, const std::string &tensor,
+                    const TensorView &view, const Region &region, const NpyLimits &limits = {});
 
-/// Writes a tensor to a file: version 1.0, little endian, C order. The file appears under its name
-/// when it is complete; until then, it is FILE.part. Collective.
+/// A file that regions of a tensor are written to, version 1.0, little endian, C order. It appears
+/// under its name when it is complete; until then, it is FILE.part, which is removed at the end.
+class NpyWriter {
+public:
+  /// Reserves the space for all of it. Collective.
+  /// \param extents of the whole tensor
+  /// \throws CollectiveError
+  NpyWriter(const Communicator &comm, std::string file, DType dtype, std::vector<int64_t> extents,
+            const NpyLimits &limits = {});
+
+  /// Collective.
+  /// \pre !view.layout->hasPartial()
+  /// \throws CollectiveError
+  void write(const TensorView &view, const Region &region);
+  /// All regions are written. Collective. \throws CollectiveError; then no file is left.
+  void commit();
+
+private:
+  /// Whether rank 0 gets all of it and writes it at the end.
+  bool isSmall() const { return array.dataBytes() <= limits.small; }
+  void gather(const TensorView &view, const Region &region);
+  void writePart(const TensorView &view, const Region &region);
+  void requireWritten(const std::vector<Box> &pieces, const std::byte *data) const;
+
+  const Communicator &comm;
+  std::string file;
+  NpyLimits limits;
+  FileArray array;
+  bool isReserved = false;
+  std::string contents;         ///< rank 0's, of a small file
+  std::optional<PartFile> part; ///< rank 0's, of a large file
+};
+
+/// Writes a tensor to a file by an NpyWriter. Collective.
 /// \pre !view.layout->hasPartial()
 /// \throws CollectiveError; then no file is left.
 void writeNpy(const Communicator &comm, const std::string &file, const TensorView &view,

@@ -6,6 +6,7 @@
 
 #include "Npy.h"
 
+#include "BoxPieces.h"
 #include "FileArray.h"
 #include "NpyHeader.h"
 #include "OnRoot.h"
@@ -167,21 +168,22 @@ void touch(std::byte *data, std::size_t bytes) {
 class NpyReader {
 public:
   NpyReader(const Communicator &comm, const std::string &file, NpyHeader header,
-            const TensorView &view)
+            const TensorView &view, const Region &region)
       : comm(comm), file(file), header(std::move(header)), array(arrayOf(this->header)), view(view),
-        block(view.box), blockStrides(stridesOf(view.box)) {
+        block(region.shifted(view.box)), blockStrides(stridesOf(view.box)) {
+    for (const int64_t extent : view.layout->extents)
+      all.push_back({0, extent});
+    all = region.shifted(all);
     if (this->header.fortranOrder) {
       std::reverse(block.begin(), block.end());
       std::reverse(blockStrides.begin(), blockStrides.end());
+      std::reverse(all.begin(), all.end());
     }
   }
 
-  /// Rank 0 reads all of it and sends it to all.
+  /// Rank 0 reads the file and sends all of the tensor to all.
   void readSmall() {
-    const std::string data = onRoot(comm, [&] { return readData(); });
-    Box all;
-    for (const int64_t extent : array.extents)
-      all.push_back({0, extent});
+    const std::string data = onRoot(comm, [&] { return tensorOf(readData()); });
     if (view.held && volume(block) > 0)
       place(block, all, reinterpret_cast<const std::byte *>(data.data()));
   }
@@ -227,6 +229,23 @@ private:
     return data;
   }
 
+  /// What is the tensor's of all data in the file, row by row.
+  std::string tensorOf(std::string data) const {
+    const int64_t run = array.contiguousRun(all);
+    const auto bytes = static_cast<std::size_t>(run) * array.elementBytes;
+    if (bytes == data.size())
+      return data;
+    std::string result;
+    for (const Box &row : piecesOf(all, run)) {
+      std::size_t offset = 0;
+      for (std::size_t p = 0; p < row.size(); ++p)
+        offset = offset * static_cast<std::size_t>(array.extents[p]) +
+                 static_cast<std::size_t>(row[p].begin);
+      result.append(data, offset * array.elementBytes, bytes);
+    }
+    return result;
+  }
+
   void place(const Box &box, const Box &buffer, const std::byte *source) const {
     const Placement placement = placementOf(box, buffer, block, blockStrides);
     if (view.dtype == DType::F32)
@@ -240,7 +259,8 @@ private:
   NpyHeader header;
   FileArray array;
   TensorView view;
-  Box block;                         ///< of this rank, in the file's positions
+  Box all;                           ///< the tensor, in the file's positions and indices
+  Box block;                         ///< of this rank, the same
   std::vector<int64_t> blockStrides; ///< in memory, in the file's positions
 };
 
@@ -248,8 +268,13 @@ private:
 
 std::string readNpy(const Communicator &comm, const std::string &file, const std::string &tensor,
                     const TensorView &view, const NpyLimits &limits) {
-  const NpyHeader header = readHeader(comm, file, tensor, view.layout->extents);
-  NpyReader reader(comm, file, header, view);
+  return readNpy(comm, file, tensor, view, Region(*view.layout), limits);
+}
+
+std::string readNpy(const Communicator &comm, const std::string &file, const std::string &tensor,
+                    const TensorView &view, const Region &region, const NpyLimits &limits) {
+  const NpyHeader header = readHeader(comm, file, tensor, region.extents);
+  NpyReader reader(comm, file, header, view, region);
   if (arrayOf(header).dataBytes() <= limits.small)
     reader.readSmall();
   else

@@ -36,70 +36,56 @@ std::size_t bytesOf(const FileArray &array, const Box &piece) {
   return static_cast<std::size_t>(volume(piece)) * array.elementBytes;
 }
 
-/// Rank 0 gets all of it and writes it.
-void writeSmall(const Communicator &comm, const std::string &file, const TensorView &view,
-                const FileArray &array) {
-  std::string contents; // rank 0's
-  doOnRoot(comm, [&] {
-    contents = formatNpyHeader(static_cast<int>(array.elementBytes), array.extents);
-    contents.resize(array.offset + array.dataBytes());
+} // namespace
+
+NpyWriter::NpyWriter(const Communicator &comm, std::string file, DType dtype,
+                     std::vector<int64_t> extents, const NpyLimits &limits)
+    : comm(comm), file(std::move(file)), limits(limits),
+      array{0, std::move(extents), sizeOf(dtype)} {
+  std::string header;
+  collectively(comm, [&] {
+    header = formatNpyHeader(static_cast<int>(array.elementBytes), array.extents);
+    array.offset = header.size();
   });
+  const std::string reserved = onRoot(comm, [&] {
+    const std::size_t size = array.offset + array.dataBytes();
+    if (isSmall()) {
+      contents = header;
+      contents.resize(size);
+      return std::string("yes");
+    }
+    part.emplace(this->file, header, size);
+    return std::string(part->isReserved() ? "yes" : "no");
+  });
+  isReserved = reserved == "yes";
+}
+
+void NpyWriter::write(const TensorView &view, const Region &region) {
+  if (isSmall())
+    gather(view, region);
+  else
+    writePart(view, region);
+}
+
+void NpyWriter::gather(const TensorView &view, const Region &region) {
   gatherBlocks(
       comm, view, [&](int64_t rank) { return view.layout->isPrimary(rank); },
       [&](int64_t rank, std::span<const double> values) {
-        const Box box = view.layout->box(rank);
+        const Box box = region.shifted(view.layout->box(rank));
         char *data = contents.data() + array.offset;
         if (view.dtype == DType::F32)
           storeBlock<float>(box, array.extents, values, data);
         else
           storeBlock<double>(box, array.extents, values, data);
       });
-  doOnRoot(comm, [&] {
-    PartFile part(file, contents, contents.size());
-    part.commit();
-  });
-}
-
-/// Reads the pieces back and compares them. Some MPI libraries take a write that a full disk cut
-/// short for a whole one, and one in the middle of the file does not show in its size.
-void requireWritten(const Communicator &comm, const std::string &file, const FileArray &array,
-                    const std::vector<Box> &pieces, const std::byte *data) {
-  std::unique_ptr<std::byte[]> copy;
-  collectively(comm, [&] {
-    std::size_t largest = 0;
-    for (const Box &piece : pieces)
-      largest = std::max(largest, bytesOf(array, piece));
-    copy = std::make_unique_for_overwrite<std::byte[]>(largest);
-  });
-  ParallelFile stream(comm, file, ParallelFile::Mode::Read);
-  bool differs = false;
-  for (const Box &piece : pieces) {
-    stream.transfer(array, piece, copy.get());
-    if (const std::size_t bytes = bytesOf(array, piece); bytes > 0) {
-      differs = differs || std::memcmp(copy.get(), data, bytes) != 0;
-      data += bytes;
-    }
-  }
-  stream.close();
-  collectively(comm, [&] {
-    if (differs)
-      throw Error(file + ": what was written is not there: is the disk full?");
-  });
 }
 
 /// Every rank writes its part, in pieces.
-void writeLarge(const Communicator &comm, const std::string &file, const TensorView &view,
-                const FileArray &array, std::size_t pieceBytes) {
-  const std::size_t size = array.offset + array.dataBytes();
-  std::optional<PartFile> part; // rank 0's
-  const std::string reserved = onRoot(comm, [&] {
-    part.emplace(file, formatNpyHeader(static_cast<int>(array.elementBytes), array.extents), size);
-    return std::string(part->isReserved() ? "yes" : "no");
-  });
+void NpyWriter::writePart(const TensorView &view, const Region &region) {
   std::vector<Box> pieces;
   collectively(comm, [&] {
     if (view.layout->isPrimary(comm.rank()))
-      pieces = array.pieces(view.box, pieceBytes);
+      pieces = array.pieces(region.shifted(view.box), limits.piece);
   });
   auto calls = static_cast<int64_t>(pieces.size());
   maxOverRanks(comm, std::span(&calls, 1));
@@ -112,24 +98,52 @@ void writeLarge(const Communicator &comm, const std::string &file, const TensorV
     next += bytesOf(array, piece);
   }
   stream.close();
-  doOnRoot(comm, [&] { part->requireSize(size); });
-  if (reserved == "no")
-    requireWritten(comm, PartFile::nameOf(file), array, pieces, view.data);
-  doOnRoot(comm, [&] { part->commit(); });
+  if (!isReserved)
+    requireWritten(pieces, view.data);
 }
 
-} // namespace
+/// Reads the pieces back and compares them. Some MPI libraries take a write that a full disk cut
+/// short for a whole one, and one in the middle of the file does not show in its size.
+void NpyWriter::requireWritten(const std::vector<Box> &pieces, const std::byte *data) const {
+  const std::string name = PartFile::nameOf(file);
+  std::unique_ptr<std::byte[]> copy;
+  collectively(comm, [&] {
+    std::size_t largest = 0;
+    for (const Box &piece : pieces)
+      largest = std::max(largest, bytesOf(array, piece));
+    copy = std::make_unique_for_overwrite<std::byte[]>(largest);
+  });
+  ParallelFile stream(comm, name, ParallelFile::Mode::Read);
+  bool differs = false;
+  for (const Box &piece : pieces) {
+    stream.transfer(array, piece, copy.get());
+    if (const std::size_t bytes = bytesOf(array, piece); bytes > 0) {
+      differs = differs || std::memcmp(copy.get(), data, bytes) != 0;
+      data += bytes;
+    }
+  }
+  stream.close();
+  collectively(comm, [&] {
+    if (differs)
+      throw Error(name + ": what was written is not there: is the disk full?");
+  });
+}
+
+void NpyWriter::commit() {
+  doOnRoot(comm, [&] {
+    if (isSmall())
+      part.emplace(file, contents, contents.size());
+    else
+      part->requireSize(array.offset + array.dataBytes());
+    part->commit();
+  });
+}
 
 void writeNpy(const Communicator &comm, const std::string &file, const TensorView &view,
               const NpyLimits &limits) {
-  FileArray array{0, view.layout->extents, sizeOf(view.dtype)};
-  collectively(comm, [&] {
-    array.offset = formatNpyHeader(static_cast<int>(array.elementBytes), array.extents).size();
-  });
-  if (array.dataBytes() <= limits.small)
-    writeSmall(comm, file, view, array);
-  else
-    writeLarge(comm, file, view, array, limits.piece);
+  NpyWriter writer(comm, file, view.dtype, view.layout->extents, limits);
+  writer.write(view, Region(*view.layout));
+  writer.commit();
 }
 
 } // namespace einsumc

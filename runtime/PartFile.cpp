@@ -51,7 +51,9 @@ PartFile::PartFile(std::string file, const std::string &start, std::size_t size)
     throw Error(systemFailure(part, "create", errno));
   int error = reserve(descriptor, size);
   reserved = error == 0;
-  if (error == 0 || isUnsupported(error)) // Else a full disk shows when it is written.
+  if (!reserved && isUnsupported(error)) // A full disk shows when it is written, at the latest.
+    error = ftruncate(descriptor, static_cast<off_t>(size)) == 0 ? 0 : errno;
+  if (error == 0)
     error = writeAll(descriptor, start);
   if (close(descriptor) != 0 && error == 0)
     error = errno;

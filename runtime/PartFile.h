@@ -18,8 +18,8 @@ namespace einsumc {
 class PartFile {
 public:
   /// Creates FILE.part with the given bytes at its start.
-  /// \param size of the whole file: its space is reserved where the file system can, so that a
-  /// full disk shows now and not in the middle of a collective write.
+  /// \param size of the whole file from now on: its space is reserved where the file system can, so
+  /// that a full disk shows now and not in the middle of a collective write.
   /// \throws Error
   PartFile(std::string file, const std::string &start, std::size_t size);
   ~PartFile();

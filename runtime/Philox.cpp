@@ -123,9 +123,10 @@ int64_t startOf(int64_t run, const Runs &runs, const Box &box,
   return start;
 }
 
-template <class T> void fill(const TensorView &view, const Stream &stream) {
-  const std::vector<int64_t> &extents = view.layout->extents;
-  const Runs runs = runsOf(view.box, extents);
+template <class T> void fill(const TensorView &view, const Stream &stream, const Region &region) {
+  const std::vector<int64_t> &extents = region.extents;
+  const Box box = region.shifted(view.box);
+  const Runs runs = runsOf(box, extents);
   // Long runs are cut, so that every thread has work and each a contiguous part of the memory.
   constexpr int64_t kSegment = 1 << 14;
   const int64_t segments = (runs.length + kSegment - 1) / kSegment;
@@ -135,7 +136,7 @@ template <class T> void fill(const TensorView &view, const Stream &stream) {
     const int64_t run = task / segments;
     const int64_t from = task % segments * kSegment;
     const int64_t to = std::min(runs.length, from + kSegment);
-    const int64_t start = startOf(run, runs, view.box, extents);
+    const int64_t start = startOf(run, runs, box, extents);
     fillRun(stream, start + from, start + to, data + run * runs.length + from);
   }
 }
@@ -156,13 +157,18 @@ uint64_t hashName(std::string_view name) {
 }
 
 void fillRandom(const TensorView &view, uint64_t seed, std::string_view name) {
+  fillRandom(view, seed, name, Region(*view.layout));
+}
+
+void fillRandom(const TensorView &view, uint64_t seed, std::string_view name,
+                const Region &region) {
   if (!view.held || volume(view.box) == 0)
     return;
   const Stream stream{seed, hashName(name)};
   if (view.dtype == DType::F32)
-    fill<float>(view, stream);
+    fill<float>(view, stream, region);
   else
-    fill<double>(view, stream);
+    fill<double>(view, stream, region);
 }
 
 } // namespace einsumc

@@ -10,6 +10,7 @@
 #ifndef EINSUMC_RUNTIME_PHILOX_H
 #define EINSUMC_RUNTIME_PHILOX_H
 
+#include "Region.h"
 #include "einsumc/Program.h"
 
 #include <array>
@@ -27,6 +28,8 @@ uint64_t hashName(std::string_view name);
 /// Fills this rank's block with numbers uniform in [-1, 1). An element depends on the seed, the
 /// name and its row-major global index alone. The memory is first touched by the OpenMP team, each
 /// thread a contiguous part.
+/// \param region what the tensor is of the one whose indices count
+void fillRandom(const TensorView &view, uint64_t seed, std::string_view name, const Region &region);
 void fillRandom(const TensorView &view, uint64_t seed, std::string_view name);
 
 } // namespace einsumc

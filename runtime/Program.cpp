@@ -15,9 +15,12 @@
 #include "OnRoot.h"
 #include "PartFile.h"
 #include "Philox.h"
+#include "Region.h"
+#include "SliceLoop.h"
 #include "Statistics.h"
 #include "TraceFile.h"
 #include "Verify.h"
+#include "VerifySlices.h"
 
 #include <unistd.h>
 
@@ -26,7 +29,10 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace einsumc {
 namespace {
@@ -105,11 +111,10 @@ private:
     fillInputs();
     const double filled = MPI_Wtime();
     Recorder recorder;
-    for (int i = 1; i < arguments.repeat; ++i)
-      timeRun(recorder);
-    startTrace();
-    timeRun(recorder);
-    session->setTrace(nullptr);
+    if (description.slices.empty())
+      runWhole(recorder);
+    else
+      runSlices(recorder);
     report(recorder.finish(*session, made - start, filled - made));
     const bool isRight = !arguments.verify || verifyResult();
     if (isRight)
@@ -149,21 +154,39 @@ private:
     doOnRoot(world, [&] { std::ranges::for_each(files, requireWritable); });
   }
 
+  /// Those that are the same in all slices.
   void fillInputs() {
     for (std::size_t i = 0; i < description.tensors.size(); ++i) {
-      const TensorDescription &tensor = description.tensors[i];
-      if (!tensor.isInput)
-        continue;
-      const TensorView view = program->tensor(static_cast<int>(i));
-      const auto file = arguments.inputs.find(static_cast<int>(i));
-      if (file == arguments.inputs.end()) {
-        fillRandom(view, arguments.seed, tensor.name);
-        continue;
-      }
-      const std::string note = readNpy(session->comm(), file->second, tensor.name, view);
-      if (!note.empty() && session->rank() == 0)
-        std::cerr << "einsumc: note: " << note << std::endl;
+      const auto tensor = static_cast<int>(i);
+      if (description.tensors[i].isInput && !isSliced(description, tensor))
+        fillInput(tensor, program->tensor(tensor), Region(description.tensors[i].layout));
     }
+  }
+
+  void fillInput(int tensor, const TensorView &view, const Region &region) {
+    const std::string &name = description.tensors[static_cast<std::size_t>(tensor)].name;
+    const auto file = arguments.inputs.find(tensor);
+    if (file == arguments.inputs.end()) {
+      fillRandom(view, arguments.seed, name, region);
+      return;
+    }
+    const std::string note = readNpy(session->comm(), file->second, name, view, region);
+    if (!note.empty() && notes.insert(note).second && session->rank() == 0)
+      std::cerr << "einsumc: note: " << note << std::endl;
+  }
+
+  FillInput inputFiller() {
+    return [this](int tensor, const TensorView &view, const Region &region) {
+      fillInput(tensor, view, region);
+    };
+  }
+
+  void runWhole(Recorder &recorder) {
+    for (int i = 1; i < arguments.repeat; ++i)
+      timeRun(recorder);
+    startTrace();
+    timeRun(recorder);
+    session->setTrace(nullptr);
   }
 
   void timeRun(Recorder &recorder) {
@@ -174,7 +197,46 @@ private:
     recorder.addRun(*session, MPI_Wtime() - start);
   }
 
-  /// The last run is traced: the file stays small, and nothing happens for the first time.
+  /// Results do not stay, so the last run is verified and written while it goes on.
+  void runSlices(Recorder &recorder) {
+    for (const auto &[tensor, file] : arguments.outputs) // A full disk shall show now.
+      writers.try_emplace(tensor, session->comm(), file, description.dtype,
+                          wholeExtents(description, tensor));
+    SliceLoop loop(*session, description, *program, inputFiller());
+    SliceObserver nobody;
+    for (int i = 1; i < arguments.repeat; ++i)
+      loop.run(recorder, nobody);
+    if (arguments.verify)
+      sliceVerification.emplace(*session, description, *program, inputFiller(), verifyOptions());
+    LastRun last(*this);
+    loop.run(recorder, last);
+  }
+
+  class LastRun : public SliceObserver {
+  public:
+    explicit LastRun(Runner &runner) : runner(runner) {}
+    void beforeSlice(const SliceIndex &index) override {
+      if (index == lastSlice(runner.description))
+        runner.startTrace();
+    }
+    void afterSlice(const SliceIndex &index, const SliceSums &sums) override {
+      runner.session->setTrace(nullptr);
+      if (runner.sliceVerification)
+        runner.sliceVerification->afterSlice(index, sums);
+    }
+    void afterOutput(int tensor, const TensorView &view, const SliceIndex &index) override {
+      if (runner.sliceVerification)
+        runner.sliceVerification->afterOutput(tensor, view, index);
+      if (const auto writer = runner.writers.find(tensor); writer != runner.writers.end())
+        writer->second.write(view, regionOf(runner.description, tensor, index));
+    }
+
+  private:
+    Runner &runner;
+  };
+
+  /// The last run, or slice, is traced: the file stays small, and nothing happens for the first
+  /// time.
   void startTrace() {
     if (arguments.trace.empty())
       return;
@@ -204,19 +266,29 @@ private:
     print("wrote " + arguments.statistics + "\n");
   }
 
-  bool verifyResult() {
+  VerifyOptions verifyOptions() const {
     VerifyOptions options;
     options.seed = arguments.seed;
-    const Verification result = verify(*session, description, *program, options);
+    return options;
+  }
+
+  bool verifyResult() {
+    const Verification result = sliceVerification
+                                    ? sliceVerification->finish()
+                                    : verify(*session, description, *program, verifyOptions());
     print(result.text);
     if (!result.passed && !arguments.outputs.empty())
       print("no output was written\n");
     return result.passed;
   }
 
+  /// Those of slices are written already, but not under their names.
   void writeOutputs() {
     for (const auto &[tensor, file] : arguments.outputs) {
-      writeNpy(session->comm(), file, program->output(tensor));
+      if (const auto writer = writers.find(tensor); writer != writers.end())
+        writer->second.commit();
+      else
+        writeNpy(session->comm(), file, program->output(tensor));
       print("wrote " + file + "\n");
     }
   }
@@ -249,6 +321,9 @@ private:
   std::optional<Trace> trace;
   std::optional<Session> session;
   std::unique_ptr<Program> program; ///< dies before the session it uses
+  std::set<std::string> notes;      ///< that the user has been told
+  std::map<int, NpyWriter> writers; ///< of outputs that are evaluated in slices
+  std::optional<SliceVerification> sliceVerification;
 };
 
 } // namespace

@@ -14,12 +14,18 @@ void ProgramDescription::addDim(const char *dimName, int64_t extent) {
 
 void ProgramDescription::addInput(const char *tensorName, std::initializer_list<int> tensorDims,
                                   const Layout &layout) {
-  tensors.push_back({tensorName, tensorDims, layout, true, false});
+  tensors.push_back({tensorName, tensorDims, layout, true, false, {}});
 }
 
 void ProgramDescription::addResult(const char *tensorName, std::initializer_list<int> tensorDims,
                                    const Layout &layout, bool isOutput) {
-  tensors.push_back({tensorName, tensorDims, layout, false, isOutput});
+  tensors.push_back({tensorName, tensorDims, layout, false, isOutput, {}});
+}
+
+void ProgramDescription::addSlice(int dim, int64_t parts) { slices.push_back({dim, parts}); }
+
+void ProgramDescription::setSliceRoles(int tensor, std::initializer_list<SliceRole> roles) {
+  tensors[static_cast<std::size_t>(tensor)].sliceRoles = roles;
 }
 
 void ProgramDescription::addNode(int tensor, const char *text, const char *algorithm,

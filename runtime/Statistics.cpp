@@ -7,12 +7,14 @@
 #include "Statistics.h"
 
 #include "Format.h"
+#include "Region.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 namespace einsumc {
@@ -31,8 +33,10 @@ double gigaRate(double flops, double seconds) { return seconds > 0 ? flops / sec
 } // namespace
 
 double totalFlops(const ProgramDescription &description) {
-  return std::accumulate(description.nodes.begin(), description.nodes.end(), 0.0,
-                         [](double sum, const NodeDescription &node) { return sum + node.flops; });
+  const double flops =
+      std::accumulate(description.nodes.begin(), description.nodes.end(), 0.0,
+                      [](double sum, const NodeDescription &node) { return sum + node.flops; });
+  return flops * static_cast<double>(countSlices(slicePartsOf(description)));
 }
 
 std::string mpiLibrary() {
@@ -51,20 +55,43 @@ std::string mpiLibrary() {
   return result;
 }
 
+void Recorder::startRun() { runs.emplace_back(); }
+
 void Recorder::addRun(const Session &session, double seconds) {
-  Run run;
-  run.times = {seconds, 0};
+  startRun();
+  addSlice(session, seconds);
+}
+
+void Recorder::addSlice(const Session &session, double seconds) {
+  std::vector<double> times(kFirstNode);
+  times[kSeconds] = seconds;
   std::vector<int64_t> counts;
   for (const Session::NodeRecord &record : session.nodeRecords()) {
-    run.times[1] += record.waitSeconds;
-    run.times.insert(run.times.end(), {record.seconds, record.waitSeconds});
+    times[kWait] += record.waitSeconds;
+    times.insert(times.end(), {record.seconds, record.waitSeconds});
     counts.insert(counts.end(), {record.traffic.bytes, record.traffic.messages});
   }
-  maxOverRanks(session.comm(), run.times);
+  maxOverRanks(session.comm(), times);
   sumOverRanks(session.comm(), counts);
-  for (std::size_t i = 0; i < counts.size(); i += 2)
-    run.traffic.push_back({counts[i], counts[i + 1]});
-  runs.push_back(std::move(run));
+  Run &run = runs.back();
+  run.times.resize(times.size());
+  run.traffic.resize(counts.size() / 2);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    run.times[i] += times[i];
+  for (std::size_t node = 0; node < run.traffic.size(); ++node) {
+    run.traffic[node].bytes += counts[2 * node];
+    run.traffic[node].messages += counts[2 * node + 1];
+  }
+}
+
+void Recorder::addSeconds(const Session &session, double seconds) {
+  maxOverRanks(session.comm(), std::span(&seconds, 1));
+  runs.back().times[kSeconds] += seconds;
+}
+
+void Recorder::addInputSeconds(const Session &session, double seconds) {
+  maxOverRanks(session.comm(), std::span(&seconds, 1));
+  runs.back().times[kInputs] += seconds;
 }
 
 Statistics Recorder::finish(Session &session, double setupSeconds, double inputSeconds) const {
@@ -81,8 +108,9 @@ Statistics Recorder::finish(Session &session, double setupSeconds, double inputS
     return median(std::move(values));
   };
   Statistics statistics;
-  statistics.seconds = medianOf(0);
-  statistics.waitSeconds = medianOf(1);
+  statistics.seconds = medianOf(kSeconds);
+  statistics.waitSeconds = medianOf(kWait);
+  statistics.sliceInputSeconds = medianOf(kInputs);
   statistics.setupSeconds = times[0];
   statistics.inputSeconds = times[1];
   statistics.peakBytes = peaks[0];
@@ -90,7 +118,8 @@ Statistics Recorder::finish(Session &session, double setupSeconds, double inputS
   statistics.repeat = static_cast<int>(runs.size());
   const std::vector<Traffic> &traffic = runs.back().traffic;
   for (std::size_t node = 0; node < traffic.size(); ++node) {
-    statistics.nodes.push_back({medianOf(2 + 2 * node), medianOf(3 + 2 * node), traffic[node]});
+    statistics.nodes.push_back(
+        {medianOf(kFirstNode + 2 * node), medianOf(kFirstNode + 2 * node + 1), traffic[node]});
     statistics.traffic.bytes += traffic[node].bytes;
     statistics.traffic.messages += traffic[node].messages;
   }
@@ -101,6 +130,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
                              int threads) {
   using Json = nlohmann::ordered_json;
   const double flops = totalFlops(description);
+  const int64_t slices = countSlices(slicePartsOf(description));
   Json json = {
       {"program", description.name},
       {"einsumc", EINSUMC_VERSION},
@@ -109,9 +139,11 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
       {"ranks", description.ranks},
       {"threads", threads},
       {"repeat", statistics.repeat},
+      {"slices", slices},
       {"seconds", statistics.seconds},
       {"setup_seconds", statistics.setupSeconds},
       {"input_seconds", statistics.inputSeconds},
+      {"slice_input_seconds", statistics.sliceInputSeconds},
       {"flops", flops},
       {"gflops", gigaRate(flops, statistics.seconds)},
       {"bytes_sent", statistics.traffic.bytes},
@@ -125,19 +157,20 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
   for (std::size_t i = 0; i < statistics.nodes.size(); ++i) {
     const Statistics::Node &measured = statistics.nodes[i];
     const NodeDescription &node = description.nodes[i];
+    const double nodeFlops = node.flops * static_cast<double>(slices);
     json["nodes"].push_back({
         {"name", description.tensors[static_cast<std::size_t>(node.tensor)].name},
         {"algorithm", node.algorithm},
         {"grid", node.grid},
         {"seconds", measured.seconds},
-        {"flops", node.flops},
-        {"gflops", gigaRate(node.flops, measured.seconds)},
+        {"flops", nodeFlops},
+        {"gflops", gigaRate(nodeFlops, measured.seconds)},
         {"bytes_sent", measured.traffic.bytes},
         {"messages", measured.traffic.messages},
         {"wait_seconds", measured.waitSeconds},
-        {"predicted_seconds", node.predictedSeconds},
-        {"predicted_bytes", node.predictedBytes},
-        {"predicted_messages", node.predictedMessages},
+        {"predicted_seconds", node.predictedSeconds * static_cast<double>(slices)},
+        {"predicted_bytes", node.predictedBytes * static_cast<double>(slices)},
+        {"predicted_messages", node.predictedMessages * slices},
     });
   }
   // Names are the user's: bytes that are no UTF-8 are replaced, not thrown about.
@@ -151,7 +184,11 @@ std::string summarize(const Statistics &statistics, const ProgramDescription &de
     text += " (median of " + std::to_string(statistics.repeat) + ")";
   text += ", " + formatNumber(gigaRate(totalFlops(description), statistics.seconds)) +
           " GFLOPS, on " + countOf(description.ranks, "rank") + " with " +
-          countOf(threads, "thread") + "; sent " + formatBytes(statistics.traffic.bytes) + " in " +
+          countOf(threads, "thread") +
+          (description.slices.empty()
+               ? ""
+               : " in " + countOf(countSlices(slicePartsOf(description)), "slice")) +
+          "; sent " + formatBytes(statistics.traffic.bytes) + " in " +
           countOf(statistics.traffic.messages, "message") + "\n";
   return text;
 }

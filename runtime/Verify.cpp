@@ -150,29 +150,36 @@ std::string formatFinding(const Finding &finding, const std::string &method) {
 
 } // namespace
 
-Verification verify(Session &session, const ProgramDescription &description, Program &program,
-                    const VerifyOptions &options) {
-  Finding finding;
-  std::string method, notes;
+ProgramCheck checkProgram(Session &session, const ProgramDescription &description, Program &program,
+                          const VerifyOptions &options) {
+  ProgramCheck check;
   bool isDone = false;
   if (isSmall(description, options.wholeLimit)) {
     const WholeFinding whole = verifyWhole(session.comm(), description, program);
-    finding = whole.finding;
-    method = "every element of the outputs against f64";
+    check.finding = whole.finding;
+    check.method = "every element of the outputs against f64";
     isDone = whole.isTelling;
   }
-  if (!isDone) {
-    NodeByNode checks(session, description, program, options);
-    checks.run();
-    keepWorse(finding, checks.worstFinding());
-    notes = checks.allNotes();
-    method += method.empty() ? "" : ", and ";
-    method += "sampled entries and random projections of every node";
-  }
-  // Rank 0's word counts: floating-point sums may differ between ranks.
-  const std::string answer = broadcast(session.comm(), (finding.passed() ? "1" : "0") + notes +
-                                                           formatFinding(finding, method));
+  if (isDone)
+    return check;
+  NodeByNode checks(session, description, program, options);
+  checks.run();
+  keepWorse(check.finding, checks.worstFinding());
+  check.notes = checks.allNotes();
+  check.method += check.method.empty() ? "" : ", and ";
+  check.method += "sampled entries and random projections of every node";
+  return check;
+}
+
+Verification conclude(const Communicator &comm, const ProgramCheck &check) {
+  const std::string answer = broadcast(comm, (check.finding.passed() ? "1" : "0") + check.notes +
+                                                 formatFinding(check.finding, check.method));
   return {answer.front() == '1', answer.substr(1)};
+}
+
+Verification verify(Session &session, const ProgramDescription &description, Program &program,
+                    const VerifyOptions &options) {
+  return conclude(session.comm(), checkProgram(session, description, program, options));
 }
 
 } // namespace einsumc

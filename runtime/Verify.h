@@ -10,6 +10,7 @@
 #ifndef EINSUMC_RUNTIME_VERIFY_H
 #define EINSUMC_RUNTIME_VERIFY_H
 
+#include "Finding.h"
 #include "einsumc/Program.h"
 
 #include <cstdint>
@@ -34,8 +35,21 @@ struct Verification {
   std::string text; ///< for the user, whole lines
 };
 
-/// Checks a program that has run. Collective; all ranks get the same answer. Runs the program once
-/// more unless the tree is small.
+/// What a check of a program that has run has found.
+struct ProgramCheck {
+  Finding finding;    ///< rank 0's word counts: floating-point sums may differ between ranks
+  std::string method; ///< how it was checked
+  std::string notes;  ///< for the user, whole lines
+};
+
+/// Checks a program that has run. Collective. Runs the program once more unless the tree is small.
+ProgramCheck checkProgram(Session &session, const ProgramDescription &description, Program &program,
+                          const VerifyOptions &options);
+
+/// What the user is told, equal on all ranks. Collective.
+Verification conclude(const Communicator &comm, const ProgramCheck &check);
+
+/// Checks a program that has run and concludes. Collective.
 Verification verify(Session &session, const ProgramDescription &description, Program &program,
                     const VerifyOptions &options);
 

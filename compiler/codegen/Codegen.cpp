@@ -32,8 +32,7 @@ public:
     emitHead();
     emitIncludes();
     out << "namespace {\n\nnamespace ec = einsumc;\n\n";
-    for (const Dim &dim : tree.dims())
-      out << "constexpr int64_t dim_" << dim.name << " = " << dim.extent << ";\n";
+    emitDims();
     out << "\n// How the tensors lie on the ranks. S(d): cut along d, B: a copy on each rank, "
            "P: partial\n// sums, R: on the root alone.\n";
     emitLayouts(tree, schedule, program, out);
@@ -68,6 +67,17 @@ private:
     out << "\n";
   }
 
+  void emitDims() {
+    for (DimId dim = 0; dim < static_cast<DimId>(tree.dims().size()); ++dim) {
+      const int64_t extent = tree.dim(dim).extent;
+      out << "constexpr int64_t dim_" << tree.dim(dim).name << " = " << extent << ";";
+      for (const Slice &slice : schedule.slices)
+        if (slice.dim == dim)
+          out << " // of a slice, one of " << slice.parts << " parts of " << extent * slice.parts;
+      out << "\n";
+    }
+  }
+
   void emitIncludes() {
     if (options.library)
       out << "#include \"" << options.headerName << "\"\n\n";
@@ -92,7 +102,11 @@ private:
         scratch = std::max(scratch, scratchBytes(tree, node));
     if (scratch > 0)
       out << "\nsession.reserveScratch(" << scratch << ");\n";
-    out << "}\n\nvoid run() override {\n";
+    out << "}\n\n"
+        << (schedule.slices.empty()
+                ? ""
+                : "/// Evaluates one slice: " + describeSlices(tree, schedule.slices) + ".\n")
+        << "void run() override {\n";
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       out << "session.beginNode(" << i << ");\n"
           << functionName(program.nodes[i]) << "();\n"

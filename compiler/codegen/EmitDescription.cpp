@@ -140,6 +140,7 @@ public:
     for (const LoweredNode &node : program.nodes)
       emitNodeDescription(node.node);
     emitFinals();
+    emitSlices();
     std::string plan;
     llvm::raw_string_ostream planOut(plan);
     print(tree, schedule, planOut);
@@ -191,6 +192,39 @@ private:
         out << "program.finalLayouts.push_back({" << id << ", "
             << layoutName(buffer(program.outputs[index])) << "});\n";
     }
+  }
+
+  /// The loop over the slices, which is the runtime's.
+  void emitSlices() {
+    if (schedule.slices.empty())
+      return;
+    out << "\n// The runtime evaluates the tree in " << countSlices(schedule.slices)
+        << " slices, one after the other, the last dim's parts in the\n// innermost loop: it fills "
+           "the "
+           "inputs of a slice, calls Tree::run, and puts the outputs together.\n";
+    for (const Slice &slice : schedule.slices)
+      out << "program.addSlice(" << slice.dim << ", " << slice.parts << "); // "
+          << describeSlices(tree, {slice}) << "\n";
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).isOutput)
+        emitSliceRoles(id);
+  }
+
+  void emitSliceRoles(NodeId id) {
+    static constexpr std::array<const char *, 3> kRoles = {"Fills", "Adds", "Same"};
+    static constexpr std::array<const char *, 3> kMeanings = {"a slice fills its part along ",
+                                                              "slices are added up along ",
+                                                              "slices are the same along "};
+    std::vector<std::string> roles, meanings;
+    const std::vector<SliceRole> found = sliceRoles(tree, schedule.slices, id);
+    for (std::size_t s = 0; s < found.size(); ++s) {
+      const auto role = static_cast<std::size_t>(found[s]);
+      roles.push_back(std::string("ec::SliceRole::") + kRoles[role]);
+      meanings.push_back(kMeanings[role] + tree.dim(schedule.slices[s].dim).name);
+    }
+    const Node &node = tree.node(id);
+    out << "// " << tensorText(tree, node.name, node.dims) << ": " << join(meanings, ", ")
+        << "\nprogram.setSliceRoles(" << id << ", {" << join(roles, ", ") << "});\n";
   }
 
   const Tree &tree;

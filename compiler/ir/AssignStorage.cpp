@@ -32,6 +32,13 @@ public:
       place.life = {Storage::kForever, -1};
       storage.places.push_back(place);
     }
+    if (schedule.slices.empty())
+      return;
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).isOutput)
+        sums.push_back(
+            {static_cast<std::size_t>(buffers.outputs[static_cast<std::size_t>(id)]),
+             countSumBlocks(partsOf(schedule.slices), sliceRoles(tree, schedule.slices, id))});
   }
 
   Storage run() {
@@ -121,17 +128,31 @@ private:
       if (bytes > 0)
         shared = std::max(shared, sum(storage.places[b].offset, bytes));
     }
-    if (sum(inputs, shared) <= storage.peakBytes())
+    std::size_t sumsOfSlices = 0;
+    for (const SliceSums &of : sums)
+      sumsOfSlices =
+          sum(sumsOfSlices, llvm::SaturatingMultiply(bytesOn(of.buffer, rank),
+                                                     static_cast<std::size_t>(of.blocks)));
+    if (sum(sum(inputs, shared), sumsOfSlices) <= storage.peakBytes())
       return;
     storage.inputBytes = inputs;
     storage.sharedBytes = std::min(shared, std::numeric_limits<std::size_t>::max() - inputs);
+    storage.sumBytes =
+        std::min(sumsOfSlices, std::numeric_limits<std::size_t>::max() - sum(inputs, shared));
     storage.unsharedBytes = unshared;
   }
 
   const Tree &tree;
   const Schedule &schedule;
   const TensorBuffers &buffers;
+  /// Memory for the sums of slices: so many blocks of the size of a buffer.
+  struct SliceSums {
+    std::size_t buffer;
+    int64_t blocks;
+  };
+
   std::vector<Layout> layouts; ///< by BufferId
+  std::vector<SliceSums> sums;
   Storage storage;
 };
 

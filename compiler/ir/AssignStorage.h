@@ -32,10 +32,11 @@ struct Storage {
   std::vector<int> firstSteps;      ///< by position in the order of evaluation
   std::size_t inputBytes = 0;       ///< of the rank whose peak it is
   std::size_t sharedBytes = 0;      ///< of the rank whose peak it is
+  std::size_t sumBytes = 0;         ///< of the rank whose peak it is: where slices are added up
   std::size_t unsharedBytes = 0;    ///< what results and copies would take without sharing there
 
   /// Bytes that the busiest rank needs for inputs, results and copies.
-  std::size_t peakBytes() const { return inputBytes + sharedBytes; }
+  std::size_t peakBytes() const { return inputBytes + sharedBytes + sumBytes; }
   /// The buffers that have bytes in common with one, in the order of their lives.
   std::vector<BufferId> sharers(BufferId buffer) const;
   /// The shared buffers that hold nothing of use after a step.
@@ -48,11 +49,12 @@ struct Storage {
   std::size_t nodeOfStep(int step) const;
 };
 
-/// Gives every buffer its memory. Inputs keep theirs, as a program may run again. A result or a
-/// copy lives from the step that writes it to the last that reads it and shares the memory of
-/// others before and after. What a node computes with never overlaps its result; the tensors that
-/// it reads live to the node's end, as does its result, so that the two can be compared; outputs
-/// live to the end, where they are wanted.
+/// Gives every buffer its memory. Inputs keep theirs, as a program may run again; so does what
+/// slices add up to (`countSumBlocks`), in the layout in which an output ends. A result or a copy
+/// lives from the step that writes it to the last that reads it and shares the memory of others
+/// before and after. What a node computes with never overlaps its result; the tensors that it reads
+/// live to the node's end, as does its result, so that the two can be compared; outputs live to the
+/// end, where they are wanted.
 Storage assignStorage(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers);
 
 /// Bytes that the busiest rank needs at a time for all tensors and the copies made for nodes: the

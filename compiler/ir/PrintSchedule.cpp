@@ -94,6 +94,8 @@ std::string nodeScheduleText(const Tree &tree, NodeId node, const NodeSchedule &
 
 void print(const Tree &tree, const Schedule &schedule, llvm::raw_ostream &stream) {
   stream << "plan ranks=" << schedule.ranks << "\n";
+  if (!schedule.slices.empty())
+    stream << "slice " << slicesText(tree, schedule.slices) << "\n";
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const auto index = static_cast<std::size_t>(id);

@@ -71,6 +71,8 @@ private:
     if (!lexer.peek().isIdentifier())
       return lexer.unexpected("expected the name of a tensor");
     Token name = lexer.take();
+    if (name.isWord("slice") && lexer.peek().isIdentifier())
+      return readSlicesLine(name);
     const bool isFinal = name.isWord("final") && lexer.peek().isIdentifier();
     if (isFinal)
       name = lexer.take();
@@ -94,6 +96,20 @@ private:
     if (isFinal || tree.node(*node).kind == NodeKind::Input)
       return readPlacementLine(name, *node, isFinal);
     return readNodeLine(name, *node);
+  }
+
+  /// The lines that follow are about the sliced tree.
+  bool readSlicesLine(const Token &word) {
+    if (!seen.empty() || !plan.slices.empty()) {
+      diagnostics.error(word.start(), "slices come once, before all other lines", word.range());
+      return false;
+    }
+    std::optional<Slices> slices = readSlices(lexer, tree, diagnostics);
+    if (!slices)
+      return false;
+    plan.slices = std::move(*slices);
+    tree = slicedTree(tree, plan.slices);
+    return true;
   }
 
   /// Reads the dims that a tensor is stored with: each of its own, once.
@@ -311,7 +327,7 @@ private:
 
   unsigned errorsBefore; ///< before the lexer, which reports what it reads ahead
   Lexer lexer;
-  const Tree &tree;
+  Tree tree; ///< of one slice
   int64_t ranks;
   Diagnostics &diagnostics;
   PartialSchedule plan;

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_IR_SCHEDULE_H
 #define EINSUMC_IR_SCHEDULE_H
 
+#include "compiler/ir/Slices.h"
 #include "compiler/ir/Tree.h"
 
 #include "einsumc/Layout.h"
@@ -72,9 +73,12 @@ struct NodeSchedule {
   bool operator==(const NodeSchedule &) const = default;
 };
 
-/// What the planner decides and the code generator emits. All vectors are indexed by NodeId.
+/// What the planner decides and the code generator emits. Vectors are indexed by NodeId. All but
+/// the slices is about one slice: the tree that goes with a schedule is the one that `slicedTree`
+/// makes.
 struct Schedule {
   int64_t ranks = 1;
+  Slices slices;
   std::vector<Placement> inputs;   ///< of inputs: where their data is read to
   std::vector<NodeSchedule> nodes; ///< of unary nodes and contractions
   /// Of outputs that a node leaves elsewhere than wanted: where they are moved to at the end.
@@ -138,7 +142,7 @@ std::string placementText(const Tree &tree, NodeId tensor, const Placement &plac
 /// `[4,2] m(B=S(n) gather),k(C=P)`
 std::string nodeScheduleText(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 /// Prints the plan, one line a node, with the orders of intermediates; `readPlan` reads an equal
-/// schedule back, for the tree or for any other that `reordered` makes of it.
+/// schedule back, for the tree before it was sliced or for any other that `reordered` makes of it.
 void print(const Tree &tree, const Schedule &schedule, llvm::raw_ostream &stream);
 
 } // namespace einsumc

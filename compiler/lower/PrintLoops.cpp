@@ -34,7 +34,10 @@ public:
     const Storage &storage = program.storage;
     stream << "memory of the busiest rank: " << storage.peakBytes() << " bytes, "
            << storage.inputBytes << " of inputs and " << storage.sharedBytes << " shared by ("
-           << storage.unsharedBytes << " without sharing)\n";
+           << storage.unsharedBytes << " without sharing)";
+    if (storage.sumBytes > 0)
+      stream << ", " << storage.sumBytes << " of sums of slices";
+    stream << "\n";
     for (std::size_t b = 0; b < storage.places.size(); ++b) {
       const StoragePlace &place = storage.places[b];
       if (place.isShared)
@@ -117,6 +120,9 @@ std::string lifeText(const Tree &tree, const LoweredProgram &program, const Life
 
 void print(const Tree &tree, const Schedule &schedule, const LoweredProgram &program,
            llvm::raw_ostream &stream) {
+  if (!schedule.slices.empty())
+    stream << "in " << countSlices(schedule.slices)
+           << " slices, one after the other: " << describeSlices(tree, schedule.slices) << "\n";
   LoopPrinter printer(tree, schedule, program, stream);
   for (const LoweredNode &lowered : program.nodes)
     printer.print(lowered);

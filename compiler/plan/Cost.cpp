@@ -93,6 +93,10 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedu
     total.supplySeconds += cost.supplySeconds;
     total.bytes += cost.bytes;
   }
+  const auto slices = static_cast<double>(countSlices(schedule.slices));
+  for (double *part : {&total.seconds, &total.computeSeconds, &total.transferSeconds,
+                       &total.supplySeconds, &total.bytes})
+    *part *= slices;
   return total;
 }
 

@@ -162,6 +162,7 @@ private:
 
   Schedule completed(const ChoiceTables &tables, const std::vector<std::size_t> &chosen) const {
     Schedule schedule = tables.scheduleOf(chosen, options.ranks);
+    schedule.slices = options.fixed.slices;
     for (NodeId id = 0; id < tree.size(); ++id) {
       if (isFreeInput(id))
         nameAsNeeded(schedule, id);

@@ -14,6 +14,7 @@
 #include "einsumc/Communicator.h"
 #include "einsumc/Exchange.h"
 #include "einsumc/Layout.h"
+#include "einsumc/Slices.h"
 #include "einsumc/Tensor.h"
 #include "einsumc/Trace.h"
 
@@ -44,6 +45,13 @@ struct TensorDescription {
   Layout layout;
   bool isInput = false;
   bool isOutput = false;
+  std::vector<SliceRole> sliceRoles; ///< of an output, by sliced dim
+};
+
+/// A dim that the program is evaluated along part by part.
+struct SliceDescription {
+  int dim = 0; ///< whose extent is that of a part
+  int64_t parts = 1;
 };
 
 /// One use of a tensor: the dims that this use gives its positions; may repeat (a diagonal).
@@ -81,6 +89,11 @@ struct ProgramDescription {
   /// A tensor that is computed.
   void addResult(const char *tensorName, std::initializer_list<int> tensorDims,
                  const Layout &layout, bool isOutput);
+  /// The whole tree is evaluated along a dim part by part, inside the loops over those added
+  /// before.
+  void addSlice(int dim, int64_t parts);
+  /// What an output's values in the slices make together, by sliced dim.
+  void setSliceRoles(int tensor, std::initializer_list<SliceRole> roles);
   /// The node whose result is a tensor.
   void addNode(int tensor, const char *text, const char *algorithm, const char *grid, double flops,
                double predictedSeconds, double predictedBytes, int64_t predictedMessages,
@@ -98,6 +111,9 @@ struct ProgramDescription {
   /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.
   std::vector<std::pair<int, Layout>> finalLayouts;
   std::string plan; ///< the whole schedule as text
+  /// The outermost loop first; none: the tree is evaluated at once. All extents, flops, bytes and
+  /// predictions of the other members are those of one slice.
+  std::vector<SliceDescription> slices;
 };
 
 /// A tensor whose element type is known at run time only.
@@ -206,10 +222,10 @@ void checkRanks(MPI_Comm comm, int64_t ranks);
 class Program {
 public:
   virtual ~Program() = default;
-  /// Evaluates the tree once: inputs are in place before and unchanged after, as it may run again;
-  /// outputs are in place after. Results share storage, so they come and go: when a node ends
-  /// (Session::endNode), its result is complete, in its final layout too if it is an output, and
-  /// the tensors that it read are as it read them. The observer compares them. Collective.
+  /// Evaluates the tree, or one slice: inputs are in place before and unchanged after, as it may
+  /// run again; outputs are in place after. Results share storage, so they come and go: when a node
+  /// ends (Session::endNode), its result is complete, in its final layout too if it is an output,
+  /// and the tensors that it read are as it read them. The observer compares them. Collective.
   virtual void run() = 0;
   /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it. It
   /// has its elements from the end of its node to the end of the last node that reads it, inputs

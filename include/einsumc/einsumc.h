@@ -14,6 +14,7 @@
 #include "einsumc/Layout.h"
 #include "einsumc/Program.h"
 #include "einsumc/SharedStorage.h"
+#include "einsumc/Slices.h"
 #include "einsumc/SteppingLoop.h"
 #include "einsumc/StridedCopy.h"
 #include "einsumc/Tensor.h"

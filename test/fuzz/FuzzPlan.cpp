@@ -62,13 +62,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   using namespace einsumc;
   const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   Diagnostics diagnostics(llvm::nulls());
-  const Tree declared = treeToPlan(diagnostics);
+  const Tree whole = treeToPlan(diagnostics);
   const std::optional<PartialSchedule> given =
-      readPlan(diagnostics.addText("fuzz.plan", text), declared, kRanks, diagnostics);
+      readPlan(diagnostics.addText("fuzz.plan", text), whole, kRanks, diagnostics);
   require(given.has_value() != diagnostics.hasErrors(), "a plan and errors, or neither", text);
   if (!given)
     return 0;
 
+  require(checkSlices(whole, given->slices).empty(), "slices break a rule", text);
+  const Tree declared = slicedTree(whole, given->slices);
   const Tree tree = orderDims(declared, Machine{}, given->orders);
   const Schedule schedule = plan(tree, Machine{}, {kRanks, reordered(*given, declared, tree)});
   const std::string plan = printed(tree, schedule);
@@ -81,7 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
 
   Diagnostics again(llvm::errs());
   const std::optional<PartialSchedule> reread =
-      readPlan(again.addText("printed", plan), declared, kRanks, again);
+      readPlan(again.addText("printed", plan), whole, kRanks, again);
+  require(reread && reread->slices == given->slices, "slices are lost", plan);
   require(reread && reordered(declared, reread->orders) == tree, "an order is lost", plan);
   require(printed(tree, einsumc::plan(tree, Machine{},
                                       {kRanks, reordered(*reread, declared, tree)})) == plan,

@@ -111,10 +111,13 @@ public:
 
   /// Whether the block has the values of this test.
   template <class T> void expectValues(const Tensor<T> &tensor) {
-    const Box &box = tensor.box();
+    expectValues(tensor, Region(tensor.layout()));
+  }
+  template <class T> void expectValues(const Tensor<T> &tensor, const Region &region) {
+    const Box box = region.shifted(tensor.box());
     for (int64_t local = 0; local < tensor.size(); ++local) {
       int64_t rest = local, stride = 1, element = 0;
-      for (std::size_t p = box.size(); p-- > 0; stride *= tensor.layout().extents[p]) {
+      for (std::size_t p = box.size(); p-- > 0; stride *= region.extents[p]) {
         element += stride * (box[p].begin + rest % box[p].size());
         rest /= box[p].size();
       }
@@ -197,6 +200,85 @@ template <class T> void writeAll(Npy &test) {
 TEST_F(Npy, WritesAnyLayout) {
   writeAll<float>(*this);
   writeAll<double>(*this);
+}
+
+/// The regions of a tensor that is cut into so many parts along each position.
+std::vector<Region> regionsOf(const std::vector<int64_t> &extents,
+                              const std::vector<int64_t> &parts) {
+  std::vector<int64_t> whole = extents;
+  for (std::size_t p = 0; p < extents.size(); ++p)
+    whole[p] *= parts[p];
+  std::vector<Region> regions;
+  for (int64_t i = 0; i < elementsOf(parts); ++i) {
+    std::vector<int64_t> origin(extents.size());
+    int64_t rest = i;
+    for (std::size_t p = extents.size(); p-- > 0; rest /= parts[p])
+      origin[p] = rest % parts[p] * extents[p];
+    regions.emplace_back(whole, origin);
+  }
+  return regions;
+}
+
+template <class T> void readRegions(Npy &test, const Storage &storage, const NpyLimits &limits) {
+  RandomLayouts layouts(static_cast<uint64_t>(storage.bytes + storage.order));
+  const std::vector<int64_t> extents = {3, 5, 2};
+  const std::vector<Region> regions = regionsOf(extents, {2, 3, 2});
+  const std::string file = test.make(fileOf(regions.front().extents, storage));
+  for (std::size_t i = 0; i < regions.size(); i += 3) {
+    const Layout layout = layouts.layout(extents, test.comm.size(), false);
+    const Tensor<T> tensor(test.ledger, layout, test.comm.rank());
+    readNpy(test.comm, file, "A", TensorView::of(tensor), regions[i], limits);
+    test.expectValues(tensor, regions[i]);
+  }
+  barrier(test.comm);
+}
+
+TEST_F(Npy, ReadsRegions) {
+  for (const NpyLimits &limits : kWays)
+    for (const bool fortran : {false, true}) {
+      readRegions<float>(*this, {'<', 4, fortran}, limits);
+      readRegions<float>(*this, {'>', 8, fortran}, limits);
+      readRegions<double>(*this, {'<', 8, fortran}, limits);
+    }
+}
+
+TEST_F(Npy, WritesRegions) {
+  RandomLayouts layouts(23);
+  const std::vector<int64_t> extents = {2, 3, 2};
+  const std::vector<Region> regions = regionsOf(extents, {2, 1, 3});
+  const std::string all = fileOf(regions.front().extents, {});
+  const std::string input = make(all);
+  const std::string file = directory + "/out.npy";
+  const std::string header = formatNpyHeader(4, regions.front().extents);
+  for (const NpyLimits &limits : kWays) {
+    NpyWriter writer(comm, file, DType::F32, regions.front().extents, limits);
+    for (std::size_t i = regions.size(); i-- > 0;) {
+      const Layout layout = layouts.layout(extents, comm.size(), false);
+      const Tensor<float> tensor(ledger, layout, comm.rank());
+      readNpy(comm, input, "A", TensorView::of(tensor), regions[i]);
+      writer.write(TensorView::of(tensor), regions[i]);
+    }
+    EXPECT_FALSE(std::filesystem::exists(file));
+    barrier(comm);
+    writer.commit();
+    const std::string contents = contentsOf(file);
+    EXPECT_EQ(contents.substr(0, header.size()), header);
+    const auto data = static_cast<std::size_t>(4 * elementsOf(regions.front().extents));
+    EXPECT_TRUE(contents.substr(header.size()) == all.substr(all.size() - data));
+    barrier(comm);
+    if (comm.rank() == 0)
+      std::filesystem::remove(file);
+    barrier(comm);
+  }
+  {
+    NpyWriter writer(comm, file, DType::F32, {4, 3, 6}, {100, 0});
+    const Layout layout = rows({4, 3, 6});
+    const Tensor<float> tensor(ledger, layout, comm.rank());
+    std::fill_n(tensor.data(), tensor.size(), 0.0F);
+    writer.write(TensorView::of(tensor), Region(layout));
+  }
+  barrier(comm);
+  EXPECT_FALSE(std::filesystem::exists(file + ".part")); // It was not committed.
 }
 
 TEST_F(Npy, RefusesFilesThatDoNotFitWithOneMessage) {

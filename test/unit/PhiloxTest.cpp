@@ -84,6 +84,20 @@ TYPED_TEST(FillRandom, ElementsDependOnTheirGlobalPositionAlone) {
   }
 }
 
+TYPED_TEST(FillRandom, ARegionHasTheNumbersOfTheWholeTensor) {
+  const Layout layout{{2, 7, 10}, {}, {}};
+  const Region region({6, 7, 130}, {4, 0, 50});
+  const Box box{{0, 1}, {1, 6}, {3, 10}};
+  std::vector<TypeParam> values(static_cast<std::size_t>(volume(box)));
+  const TensorView view{sizeof(TypeParam) == 4 ? DType::F32 : DType::F64, &layout, box, true,
+                        reinterpret_cast<std::byte *>(values.data())};
+  fillRandom(view, 5, "W", region);
+  std::size_t at = 0;
+  for (int64_t j = 1; j < 6; ++j)
+    for (int64_t k = 53; k < 60; ++k, ++at)
+      ASSERT_EQ(values[at], documented<TypeParam>((4 * 7 + j) * 130 + k, 5, "W")) << j << "," << k;
+}
+
 TYPED_TEST(FillRandom, PositionsBeyond32BitsHaveNumbersOfTheirOwn) {
   const int64_t begin = (int64_t{1} << 40) + 5;
   const Layout layout{{int64_t{1} << 41}, {}, {}};

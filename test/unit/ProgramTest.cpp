@@ -326,4 +326,65 @@ TEST_F(ProgramMain, TracesTheLastRunOnly) {
   EXPECT_EQ(counts["wait"], 2 * messages);
 }
 
+/// The sum over n in 3 slices, Y's rows in 2.
+void sliceChain(ProgramDescription &description) {
+  description.addSlice(2, 3);
+  description.addSlice(0, 2);
+  description.setSliceRoles(kY, {SliceRole::Adds, SliceRole::Fills});
+}
+
+TEST_F(ProgramMain, EvaluatesSlices) {
+  sliceChain(description);
+  const std::string file = directory + "y.npy";
+  const Outcome outcome = run({"--output", "Y=" + file, "--seed=5", "--verify", "--repeat=2",
+                               "--trace", directory + "t.json", "--stats", directory + "s.json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out.find(" in 6 slices; ") != std::string::npos, comm.rank() == 0);
+  const std::vector<float> a = generated("A", {14, 5}, 5), b = generated("B", {5, 21}, 5),
+                           v = generated("V", {21, 4}, 5);
+  const std::vector<double> expected =
+      product(product({a.begin(), a.end()}, b, 14, 5, 21), v, 14, 21, 4);
+  const std::vector<float> y = arrayOf(file, {14, 4});
+  ASSERT_EQ(y.size(), expected.size());
+  for (std::size_t i = 0; i < y.size(); ++i)
+    EXPECT_NEAR(y[i], expected[i], 1e-4);
+  const auto statistics = nlohmann::json::parse(contentsOf(directory + "s.json"));
+  EXPECT_EQ(statistics.at("slices"), 6);
+  EXPECT_EQ(statistics.at("flops"), 6 * 2000);
+  const int64_t others = comm.size() - 1;
+  EXPECT_EQ(statistics.at("bytes_sent"), 6 * others * 4 * (7 * 5 + 7 * 7 + 7 * 4));
+  std::map<std::string, int> counts;
+  const auto trace = nlohmann::json::parse(contentsOf(directory + "t.json"));
+  for (const auto &event : trace.at("traceEvents"))
+    ++counts[event.value("cat", event.at("name"))];
+  EXPECT_EQ(counts["node"], 2 * comm.size()) << "one slice, and not its verification, is traced";
+}
+
+/// Something goes wrong in the third slice or later.
+TEST_F(ProgramMain, LeavesNothingOfSlicesThatFail) {
+  sliceChain(description);
+  const std::string file = directory + "y.npy";
+  int evaluations = 0;
+  const Outcome wrong =
+      run({"--verify", "--output", "Y=" + file}, [&](int node, ReferenceProgram<float> &program) {
+        const TensorView view = program.tensor(kY);
+        if (node == 1 && ++evaluations > 2 && view.held && volume(view.box) > 0)
+          *reinterpret_cast<float *>(view.data) += 1;
+      });
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.out.find("\nNOT verified: ") != std::string::npos, comm.rank() == 0) << wrong.out;
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+
+  evaluations = 0;
+  const Outcome failing = run({"--output", "Y=" + file}, [&](int node, ReferenceProgram<float> &) {
+    if (node == 1 && ++evaluations > 2)
+      throw CollectiveError("no such luck");
+  });
+  EXPECT_EQ(failing.status, 1);
+  expectOneMessage(failing, "no such luck");
+  EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+}
+
 } // namespace

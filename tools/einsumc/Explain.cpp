@@ -32,6 +32,9 @@ public:
       : tree(tree), machine(machine), options(options), schedule(schedule), out(out) {}
 
   void run() {
+    if (!schedule.slices.empty())
+      out << "slices: " << countSlices(schedule.slices) << ", one after the other, "
+          << describeSlices(tree, schedule.slices) << "; of the nodes, one slice is shown\n";
     const std::vector<std::vector<Alternative>> all =
         alternatives(tree, machine, options, schedule, kListed);
     for (NodeId id = 0; id < tree.size(); ++id)

@@ -89,7 +89,16 @@ std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &op
       return std::nullopt;
     fixed = std::move(*read);
   }
-  Forcing forcing(tree, options, diagnostics, fixed);
+  if (!options.slices.empty()) {
+    const llvm::StringRef text = diagnostics.addText("<--slice>", join(options.slices, ","));
+    Lexer lexer(text, diagnostics, Lexer::Comments::None);
+    std::optional<Slices> slices = readSlices(lexer, tree, diagnostics);
+    if (!slices)
+      return std::nullopt;
+    fixed.slices = std::move(*slices);
+  }
+  const Tree slice = slicedTree(tree, fixed.slices);
+  Forcing forcing(slice, options, diagnostics, fixed);
   std::vector<llvm::StringRef> texts;
   for (const std::string &text : options.algorithms)
     texts.push_back(diagnostics.addText("<--algorithm>", text));

@@ -15,8 +15,9 @@
 
 namespace einsumc {
 
-/// The schedules that --plan and --algorithm fix; --algorithm wins, a named node over `*`. `*`
-/// passes over nodes that lack the dims that the algorithm needs.
+/// The schedules that --plan, --slice and --algorithm fix; --slice and --algorithm win, a named
+/// node over `*`. `*` passes over nodes that lack the dims that the algorithm needs.
+/// \param tree as it is before it is sliced
 std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &options,
                                              Diagnostics &diagnostics);
 

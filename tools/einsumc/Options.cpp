@@ -47,6 +47,12 @@ struct CommandLine {
   cl::opt<std::string> memory{"memory",
                               cl::desc("Bytes that a rank may use for tensors, e.g. 4GiB"),
                               cl::value_desc("SIZE"), cl::cat(category)};
+  cl::list<std::string> slices{
+      "slice",
+      cl::desc(
+          "Evaluate the tree along a dim part by part, so that it takes less memory, e.g. d=8; "
+          "a list, or repeated: loops in loops, the first the outermost"),
+      cl::value_desc("DIM=PARTS"), cl::cat(category)};
   cl::opt<bool> program{"main", cl::desc("Write a program (default)"), cl::cat(category)};
   cl::opt<bool> library{"library", cl::desc("Write a translation unit and its header instead"),
                         cl::cat(category)};
@@ -124,6 +130,7 @@ bool fill(const CommandLine &line, Options &options) {
   }
   options.output = line.output;
   options.stage = line.stage;
+  options.slices.assign(line.slices.begin(), line.slices.end());
   options.library = line.library;
   options.dependencyFile = given(line.dependencies);
   options.run = line.run;

@@ -38,6 +38,7 @@ struct Options {
   std::optional<int64_t> memory;
   std::optional<std::string> planFile;
   std::vector<std::string> algorithms; ///< NODE=NAME
+  std::vector<std::string> slices;     ///< DIM=PARTS, ...
   DimOrderChoice dimOrder = DimOrderChoice::Chosen;
 
   bool library = false;

@@ -17,7 +17,11 @@
 
 namespace einsumc {
 
-void printTree(const Tree &declared, const Tree &tree, llvm::raw_ostream &out) {
+void printTree(const Tree &declared, const Tree &tree, const Slices &slices,
+               llvm::raw_ostream &out) {
+  if (!slices.empty())
+    out << "# One of " << countSlices(slices) << " slices: " << describeSlices(tree, slices)
+        << "\n";
   print(tree, out, [&](NodeId id) {
     const Node &before = declared.node(id);
     return before.dims == tree.node(id).dims
@@ -45,6 +49,10 @@ void printOrder(const Tree &tree, llvm::raw_ostream &out) {
 void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
               llvm::raw_ostream &out) {
   out << "digraph einsum {\n  rankdir=BT;\n  node [fontname=\"monospace\"];\n";
+  const double slices = static_cast<double>(countSlices(schedule.slices));
+  if (!schedule.slices.empty())
+    out << "  label=\"" << countSlices(schedule.slices)
+        << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
@@ -58,8 +66,8 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
     out << "  n" << id << " [shape=" << (node.isOutput ? "doubleoctagon" : "ellipse")
         << ", label=\"" << text << "\\n"
         << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
-        << llvm::format("%.3g flops, %.3g s, ", tree.flops(id), cost.seconds)
-        << bytesText(cost.bytes) << " sent\"];\n";
+        << llvm::format("%.3g flops, %.3g s, ", slices * tree.flops(id), slices * cost.seconds)
+        << bytesText(slices * cost.bytes) << " sent\"];\n";
     const NodeMoves moves = movesOf(tree, schedule, id);
     for (std::size_t o = 0; o < node.operands.size(); ++o) {
       const std::vector<Placement> &hops = moves.operands[o];
@@ -84,7 +92,7 @@ public:
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule),
         alternatives(einsumc::alternatives(tree, machine, options, schedule, kListed)),
-        json(out, 2) {}
+        slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
   void run() {
     json.object([&] {
@@ -92,6 +100,13 @@ public:
       json.attribute("ranks", schedule.ranks);
       json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
       json.attribute("predicted_seconds", costOf(tree, machine, schedule).seconds);
+      json.attributeArray("slices", [&] {
+        for (const Slice &slice : schedule.slices)
+          json.object([&] {
+            json.attribute("dim", tree.dim(slice.dim).name);
+            json.attribute("parts", slice.parts);
+          });
+      });
       json.attributeObject("dims", [&] {
         for (const Dim &dim : tree.dims())
           json.attribute(dim.name, dim.extent);
@@ -122,8 +137,9 @@ private:
     });
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
                   costOf(tree, machine, schedule, id));
-    json.attribute("flops", tree.flops(id));
-    json.attribute("communication_bound_bytes", communicationBound(tree, id, schedule.ranks));
+    json.attribute("flops", slices * tree.flops(id));
+    json.attribute("communication_bound_bytes",
+                   slices * communicationBound(tree, id, schedule.ranks));
     json.attributeArray("alternatives", [&] {
       for (const Alternative &one : alternatives[static_cast<std::size_t>(id)])
         json.object([&] {
@@ -138,17 +154,18 @@ private:
   void writeSchedule(NodeId id, const NodeSchedule &on, const NodeCost &cost) {
     json.attribute("algorithm", algorithmName(tree, id, on));
     json.attribute("schedule", nodeScheduleText(tree, id, on));
-    json.attribute("predicted_seconds", cost.seconds);
-    json.attribute("predicted_compute_seconds", cost.computeSeconds);
-    json.attribute("predicted_transfer_seconds", cost.transferSeconds);
-    json.attribute("predicted_supply_seconds", cost.supplySeconds);
-    json.attribute("predicted_bytes", cost.bytes);
+    json.attribute("predicted_seconds", slices * cost.seconds);
+    json.attribute("predicted_compute_seconds", slices * cost.computeSeconds);
+    json.attribute("predicted_transfer_seconds", slices * cost.transferSeconds);
+    json.attribute("predicted_supply_seconds", slices * cost.supplySeconds);
+    json.attribute("predicted_bytes", slices * cost.bytes);
   }
 
   const Tree &tree;
   const Machine &machine;
   const Schedule &schedule;
   const std::vector<std::vector<Alternative>> alternatives;
+  const double slices; ///< how many
   llvm::json::OStream json;
 };
 

@@ -15,18 +15,20 @@
 namespace einsumc {
 
 /// The tree as .ein text. Behind a tensor that is stored in another order than it was declared in,
-/// a comment has the declared one.
-void printTree(const Tree &declared, const Tree &tree, llvm::raw_ostream &out);
+/// a comment has the declared one. Both trees are sliced; a comment at the head says how.
+void printTree(const Tree &declared, const Tree &tree, const Slices &slices,
+               llvm::raw_ostream &out);
 
 /// The contractions in the order of evaluation with their flops and the elements of their results.
 void printOrder(const Tree &tree, llvm::raw_ostream &out);
 
 /// The planned tree as a graph in Graphviz's language: tensors with their placements, nodes with
-/// their algorithms, edges with what has to move.
+/// their algorithms, edges with what has to move. Flops, seconds and bytes are those of all slices.
 void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
               llvm::raw_ostream &out);
 
-/// Tree, schedule and predictions as JSON, with the best algorithms of every node.
+/// Tree, schedule and predictions as JSON: extents of one slice, predictions for all of
+/// them, and the best algorithms of every node.
 void printJson(const Tree &tree, const Machine &machine, const PlanOptions &options,
                const Schedule &schedule, llvm::raw_ostream &out);
 

@@ -11,6 +11,7 @@
 #include "Options.h"
 #include "Output.h"
 #include "PassTimer.h"
+#include "PlanTree.h"
 #include "PrintStages.h"
 #include "ReadInputs.h"
 
@@ -18,8 +19,6 @@
 #include "compiler/lower/Lower.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
-#include "compiler/plan/OrderDims.h"
-#include "compiler/plan/Plan.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -43,52 +42,52 @@ public:
       return write([&](llvm::raw_ostream &out) { print(*read, out); });
 
     const Tree normal = timer.run("normalise", [&] { return normalise(*read); });
-    const std::optional<Tree> declared =
+    const std::optional<Tree> whole =
         timer.run("order", [&] { return orderGreedily(normal, diagnostics); });
-    if (!declared)
+    if (!whole)
       return kMistake;
     if (options.stage == Stage::Order)
-      return write([&](llvm::raw_ostream &out) { printOrder(*declared, out); });
+      return write([&](llvm::raw_ostream &out) { printOrder(*whole, out); });
 
     const std::optional<Machine> machine =
         timer.run("machine", [&] { return machineToUse(options, diagnostics); });
     if (!machine)
       return kMistake;
     const std::optional<PartialSchedule> given =
-        timer.run("fixed schedule", [&] { return fixedSchedule(*declared, options, diagnostics); });
+        timer.run("fixed schedule", [&] { return fixedSchedule(*whole, options, diagnostics); });
     if (!given)
       return kMistake;
-    const Tree tree = timer.run("order dims", [&] {
-      return options.dimOrder == DimOrderChoice::Chosen
-                 ? orderDims(*declared, *machine, given->orders)
-                 : reordered(*declared, given->orders);
-    });
-    if (options.stage == Stage::Tree)
-      return write([&](llvm::raw_ostream &out) { printTree(*declared, tree, out); });
-
-    const PlanOptions how{options.ranks, reordered(*given, *declared, tree),
-                          memoryOf(options, *machine)};
-    const Schedule schedule = timer.run("plan", [&] { return plan(tree, *machine, how); });
-    if (options.explain) {
-      explainOrders(*declared, tree, *machine, given->orders, llvm::errs());
-      explain(tree, *machine, how, schedule, llvm::errs());
+    if (options.stage == Stage::Tree) {
+      const auto [declared, tree] = orderedSlice(*whole, *machine, *given, options);
+      return write([&](llvm::raw_ostream &out) { printTree(declared, tree, given->slices, out); });
     }
-    if (how.memory && !checkMemory(tree, schedule, *how.memory))
+    const PlannedTree planned =
+        timer.run("plan", [&] { return planTree(*whole, *machine, *given, options); });
+    if (options.explain) {
+      explainOrders(planned.declared, planned.tree, *machine, given->orders, llvm::errs());
+      explain(planned.tree, *machine, planned.options, planned.schedule, llvm::errs());
+    }
+    const std::optional<int64_t> memory = planned.options.memory;
+    if (memory && !checkMemory(planned.tree, planned.schedule, *memory))
       return kMistake;
-    return finish(tree, *machine, how, schedule);
+    return finish(planned, *machine);
   }
 
 private:
-  int finish(const Tree &tree, const Machine &machine, const PlanOptions &planned,
-             const Schedule &schedule) {
+  int finish(const PlannedTree &planned, const Machine &machine) {
+    const Tree &tree = planned.tree;
+    const Schedule &schedule = planned.schedule;
     if (options.stage == Stage::Plan)
       return write([&](llvm::raw_ostream &out) { print(tree, schedule, out); });
     if (options.stage == Stage::Dot)
       return write([&](llvm::raw_ostream &out) { printDot(tree, machine, schedule, out); });
     if (options.stage == Stage::Json)
-      return write(
-          [&](llvm::raw_ostream &out) { printJson(tree, machine, planned, schedule, out); });
+      return write([&](llvm::raw_ostream &out) {
+        printJson(tree, machine, planned.options, schedule, out);
+      });
 
+    if (options.library && !schedule.slices.empty())
+      return refuseSlicedLibrary();
     const LoweredProgram program =
         timer.run("lower", [&] { return lower(tree, machine, schedule); });
     if (options.stage == Stage::Loops)
@@ -104,6 +103,13 @@ private:
       return kMistake;
     const int status = write([&](llvm::raw_ostream &out) { out << code.source; });
     return status == kSuccess && options.run ? compileAndLaunch(code.source, options) : status;
+  }
+
+  static int refuseSlicedLibrary() {
+    llvm::errs()
+        << "einsumc: error: --library does not go with slices: who calls a library fills the "
+           "inputs of the whole tree at once. Write a program, or use more ranks.\n";
+    return kMistake;
   }
 
   /// Writes the output and, when asked for, the dependency file.

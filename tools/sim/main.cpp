@@ -9,11 +9,10 @@
 
 #include "../einsumc/FixedSchedule.h"
 #include "../einsumc/InputOptions.h"
+#include "../einsumc/PlanTree.h"
 #include "../einsumc/ReadInputs.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
-#include "compiler/plan/OrderDims.h"
-#include "compiler/plan/Plan.h"
 #include "compiler/support/CommandLine.h"
 #include "einsumc/Config.h"
 
@@ -74,15 +73,15 @@ int simulate(const CommandLine &line, const Options &options) {
   const std::optional<PartialSchedule> given = fixedSchedule(*declared, options, diagnostics);
   if (!given)
     return kMistake;
-  const Tree tree = options.dimOrder == DimOrderChoice::Chosen
-                        ? orderDims(*declared, *machine, given->orders)
-                        : reordered(*declared, given->orders);
   const Network network(*machine, options.ranks);
   if (!checkSize(*machine, network))
     return kMistake;
-  const Schedule schedule =
-      plan(tree, *machine,
-           {options.ranks, reordered(*given, *declared, tree), memoryOf(options, *machine)});
+  const PlannedTree planned = planTree(*declared, *machine, *given, options);
+  const Tree &tree = planned.tree;
+  const Schedule &schedule = planned.schedule;
+  if (!schedule.slices.empty())
+    llvm::errs() << kTool << ": note: one of " << countSlices(schedule.slices)
+                 << " slices is simulated\n";
 
   const sim::Simulation simulation = (line.detail ? sim::simulateMessages : sim::simulatePhases)(
       tree, *machine, schedule, network);

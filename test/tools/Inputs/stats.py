@@ -3,7 +3,8 @@
 import json
 import sys
 
-RUN = {"ranks": int, "threads": int, "seconds": float, "setup_seconds": float, "flops": float,
+RUN = {"ranks": int, "threads": int, "slices": int, "seconds": float,
+       "setup_seconds": float, "input_seconds": float, "slice_input_seconds": float, "flops": float,
        "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
        "peak_bytes": int, "tensor_bytes": int, "predicted_tensor_bytes": int, "nodes": list}
 NODE = {"name": str, "algorithm": str, "grid": str, "seconds": float, "flops": float,

@@ -1,0 +1,35 @@
+//===- ChooseSlices.h - the dims along which a tree is evaluated part by part -----------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_CHOOSESLICES_H
+#define EINSUMC_PLAN_CHOOSESLICES_H
+
+#include "compiler/ir/Slices.h"
+
+#include <functional>
+#include <optional>
+
+namespace einsumc {
+
+/// What a tree takes with some slices.
+struct SlicedCost {
+  double bytes = 0;   ///< of the busiest rank
+  double seconds = 0; ///< of all slices
+};
+
+/// The slices with which a tree that needs too much memory fits, or none if no dims help enough.
+/// Greedy (J. Gray and S. Kourtis, "Hyper-optimized tensor network contraction", Quantum 5, 2021,
+/// section 4.2): one more cut of a dim at a time, into the next number of parts that divides it; of
+/// those that fit the fastest, else the one that saves the most bytes for the seconds that it
+/// costs. Dims that outputs have are the outer loops, so that sums are held for one part of them
+/// at a time.
+/// \param cost plans the tree with slices
+std::optional<Slices> chooseSlices(const Tree &tree, double memory,
+                                   const std::function<SlicedCost(const Slices &)> &cost);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_CHOOSESLICES_H

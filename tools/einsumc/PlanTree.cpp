@@ -1,0 +1,70 @@
+//===- PlanTree.cpp - from a tree of contractions to its schedule -----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "PlanTree.h"
+
+#include "ReadInputs.h"
+
+#include "compiler/ir/AssignStorage.h"
+#include "compiler/plan/ChooseSlices.h"
+#include "compiler/plan/Cost.h"
+#include "compiler/plan/OrderDims.h"
+#include "compiler/support/Text.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <utility>
+
+namespace einsumc {
+
+std::pair<Tree, Tree> orderedSlice(const Tree &whole, const Machine &machine,
+                                   const PartialSchedule &given, const Options &options) {
+  Tree declared = slicedTree(whole, given.slices);
+  Tree tree = options.dimOrder == DimOrderChoice::Chosen
+                  ? orderDims(declared, machine, given.orders)
+                  : reordered(declared, given.orders);
+  return {std::move(declared), std::move(tree)};
+}
+
+namespace {
+
+PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
+                      const Options &options) {
+  auto [declared, tree] = orderedSlice(whole, machine, given, options);
+  PlanOptions how{options.ranks, reordered(given, declared, tree), memoryOf(options, machine)};
+  Schedule schedule = plan(tree, machine, how);
+  return {std::move(declared), std::move(tree), std::move(how), std::move(schedule)};
+}
+
+} // namespace
+
+PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSchedule &given,
+                     const Options &options) {
+  PlannedTree planned = planSlice(whole, machine, given, options);
+  const std::optional<int64_t> memory = planned.options.memory;
+  const double needed = memory ? storedBytes(planned.tree, planned.schedule) : 0;
+  if (!memory || needed <= static_cast<double>(*memory) || !given.slices.empty() || options.library)
+    return planned;
+  PartialSchedule with = given;
+  const std::optional<Slices> slices =
+      chooseSlices(whole, static_cast<double>(*memory), [&](const Slices &tried) {
+        with.slices = tried;
+        const PlannedTree sliced = planSlice(whole, machine, with, options);
+        return SlicedCost{storedBytes(sliced.tree, sliced.schedule),
+                          costOf(sliced.tree, machine, sliced.schedule).seconds};
+      });
+  if (!slices)
+    return planned;
+  with.slices = *slices;
+  planned = planSlice(whole, machine, with, options);
+  llvm::errs() << "einsumc: note: a rank would need " << bytesText(needed) << " but may use "
+               << bytesText(static_cast<double>(*memory)) << ", so the tree is evaluated in "
+               << countSlices(*slices)
+               << " slices: " << describeSlices(planned.tree, planned.schedule.slices) << "\n";
+  return planned;
+}
+
+} // namespace einsumc
