@@ -173,37 +173,46 @@ public:
     Candidate candidate = candidateOf(tree, node, std::move(schedule), machine, transfers);
     if (limits.isSparing)
       candidate.bytes = bytesOf(candidate);
-    for (Candidate &other : all)
-      if (other.needs == candidate.needs && other.home == candidate.home &&
-          other.areChunks == candidate.areChunks && other.bytes == candidate.bytes) {
-        if (candidate.score < other.score)
-          other = std::move(candidate);
+    double rank = candidate.score;
+    for (std::size_t o = 0; o < candidate.needs.size(); ++o)
+      rank += transfers.readSeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]);
+    for (Entry &other : all)
+      if (other.candidate.needs == candidate.needs && other.candidate.home == candidate.home &&
+          other.candidate.areChunks == candidate.areChunks &&
+          other.candidate.bytes == candidate.bytes) {
+        if (candidate.score < other.candidate.score)
+          other = {std::move(candidate), rank};
         return;
       }
-    all.push_back(std::move(candidate));
+    all.push_back({std::move(candidate), rank});
   }
 
   std::vector<Candidate> run() {
-    llvm::stable_sort(all,
-                      [](const Candidate &a, const Candidate &b) { return a.score < b.score; });
+    llvm::stable_sort(all, [](const Entry &a, const Entry &b) { return a.rank < b.rank; });
     // Where memory is short, the last half are the smallest.
     const std::size_t fastest = limits.isSparing ? limits.candidates / 2 : limits.candidates;
     std::vector<Candidate> kept;
-    auto keep = [&](Candidate &candidate) {
-      if (llvm::none_of(kept, [&](const Candidate &at) { return dominates(at, candidate); }))
-        kept.push_back(std::move(candidate));
+    auto keep = [&](Entry &entry) {
+      if (llvm::none_of(kept, [&](const Candidate &at) { return dominates(at, entry.candidate); }))
+        kept.push_back(std::move(entry.candidate));
     };
     auto next = all.begin();
     for (; next != all.end() && kept.size() < fastest; ++next)
       keep(*next);
-    std::stable_sort(next, all.end(),
-                     [](const Candidate &a, const Candidate &b) { return a.bytes < b.bytes; });
+    std::stable_sort(next, all.end(), [](const Entry &a, const Entry &b) {
+      return a.candidate.bytes < b.candidate.bytes;
+    });
     for (; next != all.end() && kept.size() < limits.candidates; ++next)
       keep(*next);
     return kept;
   }
 
 private:
+  struct Entry {
+    Candidate candidate;
+    double rank; ///< seconds, with what it takes at least to bring operands that are stored once
+  };
+
   /// Operands as they are needed, the result as it is computed and stored, and chunks under way.
   double bytesOf(const Candidate &candidate) const {
     int64_t elements = 0;
@@ -245,7 +254,7 @@ private:
   const Machine &machine;
   const TransferCost &transfers;
   const CandidateLimits &limits;
-  std::vector<Candidate> all;
+  std::vector<Entry> all;
 };
 
 } // namespace

@@ -93,9 +93,14 @@ void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
   for (const Candidate &candidate : choices[static_cast<std::size_t>(user)].candidates)
     to.add({candidate.needs[operand], candidate.areChunks[operand]});
 
+  const bool isReadInPlace = choices[static_cast<std::size_t>(tensor)].isReadInPlace;
   std::vector<std::pair<double, double>> supply; // Seconds and bytes.
   for (const Placement &home : from.values)
     for (const auto &[need, areChunks] : to.values) {
+      if (isReadInPlace) {
+        supply.emplace_back(home == need ? 0 : kNever, 0);
+        continue;
+      }
       const double seconds = transfers.supplySeconds(tree, tensor, home, need, areChunks);
       supply.emplace_back(seconds, seconds > 0 ? placeBytes(tensor, need) : 0);
     }

@@ -20,6 +20,9 @@ struct TensorChoices {
   std::vector<Placement> homes;      ///< by choice
   std::vector<double> seconds;       ///< by choice: computing it, or reading it there
   std::vector<Candidate> candidates; ///< by choice; of inputs none
+  /// An input with a single user, which lies where that needs it: to read it elsewhere and move it
+  /// sends as much as it saves in reading.
+  bool isReadInPlace = false;
 };
 
 /// By node: a price of a byte that the busiest rank stores while the node runs, in seconds.

@@ -105,10 +105,15 @@ private:
     });
     if (!choices.homes.empty())
       return;
+    int uses = 0;
     forEachUse(input, [&](NodeId user, Role role) {
+      ++uses;
       for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates)
         add(candidate.needs[static_cast<std::size_t>(role)]);
     });
+    choices.isReadInPlace = uses == 1 && !limits.isSparing;
+    if (choices.isReadInPlace)
+      return;
     // Blocks of even size, from which copies are made when they are needed.
     const std::vector<int64_t> extents = tree.extents(input);
     for (int p = 0; p < static_cast<int>(extents.size()); ++p)

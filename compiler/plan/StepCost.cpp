@@ -32,8 +32,8 @@ public:
     int64_t chunks = 1;
     for (const Traveller &traveller : stepping.travellers)
       chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
-    constexpr int64_t kLongLoop = 64;
-    return chunks * stepping.pace > kLongLoop ? estimate(chunks * stepping.pace) : play();
+    constexpr int64_t kLongLoop = 24;
+    return chunks * stepping.pace > kLongLoop ? estimate(static_cast<double>(chunks)) : play();
   }
 
 private:
@@ -55,7 +55,8 @@ private:
 
   /// All steps alike: those of the rank's own chunk compute, then the larger of compute and
   /// transfers counts.
-  StepCost estimate(int64_t parts) {
+  StepCost estimate(double chunks) {
+    const int64_t parts = static_cast<int64_t>(chunks) * stepping.pace;
     const int64_t rank = stepping.work.grid.firstRank;
     Box work = stepping.work.box(rank);
     Interval &range = work[stepping.dim];
@@ -64,9 +65,8 @@ private:
     const double compute = computeSeconds(work, 1);
     double transfers = 0;
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
-      transfers +=
-          transferSeconds(t, static_cast<double>(stepping.travellers[t].chunks.localSize(rank)) /
-                                 static_cast<double>(stepping.pace));
+      transfers += transferSeconds(
+          t, static_cast<double>(stepping.travellers[t].chunks.localSize(rank)) * chunks / busy);
     const double own = std::min(static_cast<double>(stepping.pace), busy);
     cost.computeSeconds = busy * compute;
     cost.transferSeconds = (busy - own) * transfers;

@@ -54,11 +54,13 @@ public:
         flops(machine.flopsPerSecond(tree.elementType())),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))) {
     chooseDims(tree, node, lifetimes);
-    for (const Role role : rolesOf(tree, node))
-      bridge += link.beta * elementBytes *
-                    static_cast<double>(tree.elements(tensorOf(tree, node, role))) /
-                    static_cast<double>(ranks) +
-                link.alpha * std::log2(static_cast<double>(ranks));
+    for (const Role role : rolesOf(tree, node)) {
+      double &share = shares[static_cast<std::size_t>(role)];
+      share = static_cast<double>(tree.elements(tensorOf(tree, node, role))) /
+              static_cast<double>(ranks);
+      bridge +=
+          link.beta * elementBytes * share + link.alpha * std::log2(static_cast<double>(ranks));
+    }
     const std::vector<int64_t> sizes = usefulSizes(ranks);
     // Cubes of few ranks are for those who have no more.
     for (const int64_t size : sizes)
@@ -73,7 +75,7 @@ public:
       if (candidate.seconds > kFar * found.front().seconds + bridge)
         break;
       std::size_t &count = ofKind[candidate.kind];
-      if (kept.size() >= limits.best && count >= limits.eachKind)
+      if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3))
         continue;
       ++count;
       if (limits.allOrders)
@@ -179,18 +181,15 @@ private:
       for (std::size_t role = 0; role < 3; ++role)
         block.of[role] *= dims[d].in[role] ? extent : 1;
     }
-    std::array<double, 3> shared = {1, 1, 1}; // Ranks that need, or compute, the same block.
     double messages = 0;
     for (std::size_t axis = 0; axis < loops.size(); ++axis)
       for (std::size_t role = 0; role < 3; ++role)
-        if (!dims[loops[axis]].in[role]) {
-          shared[role] *= static_cast<double>(extents[axis]);
+        if (!dims[loops[axis]].in[role])
           messages += std::log2(static_cast<double>(extents[axis]));
-        }
     double touched = 0, moved = 0;
     for (std::size_t role = 0; role < 3; ++role) {
       touched += block.of[role];
-      moved += block.of[role] * (1 - 1 / shared[role]);
+      moved += std::max(block.of[role] - shares[role], 0.0);
     }
     const double compute =
         std::max(2 * block.all / flops, touched * elementBytes / machine.memoryBandwidth);
@@ -221,7 +220,8 @@ private:
   const double flops, elementBytes;
   std::vector<CutDim> dims;
   Volumes uncut;
-  double bridge = 0; ///< seconds to move every tensor once, all ranks a share
+  std::array<double, 3> shares = {}; ///< elements of each tensor over all ranks, by role
+  double bridge = 0;                 ///< seconds to move every tensor once, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
   llvm::SmallVector<std::size_t, kMostAxes> loops;
   std::vector<Found> found;

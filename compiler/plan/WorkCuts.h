@@ -25,7 +25,7 @@ struct WorkCut {
 /// How many cuts are kept of a node.
 struct CutLimits {
   std::size_t dims = 8;     ///< that are cut, of a node that has more
-  std::size_t best = 24;    ///< cuts in all
+  std::size_t best = 24;    ///< cuts in all, a third of them of one combination of classes
   std::size_t eachKind = 2; ///< at least, of every combination of classes of dims
   bool allOrders = true;    ///< of the axes; false: in the order of the tree's dims alone
 };
@@ -33,8 +33,8 @@ struct CutLimits {
 /// Cuts over up to three axes of every useful number of ranks: all of them, the largest numbers
 /// below that are a square, a cube or a power of two, a quarter again and again, and all up to 8.
 /// Of these the ones for which a lower bound, of what the busiest rank computes and gets, is least:
-/// what it gets of an operand is what its work needs beyond an even share of what the ranks that
-/// need the same store (D. Irony, S. Toledo and A. Tiskin, "Communication lower bounds for
+/// what it gets of an operand is what its work needs beyond an even share of the
+/// tensor (D. Irony, S. Toledo and A. Tiskin, "Communication lower bounds for
 /// distributed-memory matrix multiplication", JPDC 64, 2004, count words so).
 /// \param lifetimes by dim: how many nodes from this one on it is in a result of; long-lived dims
 /// are preferred among equals

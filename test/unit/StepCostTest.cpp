@@ -106,10 +106,10 @@ TEST_F(StepCosts, stepsThatAddReadTheResult) {
 }
 
 TEST_F(StepCosts, longLoopsAreEstimated) {
-  // 4 chunks in 17 parts are not played.
+  // 4 chunks in 7 parts are not played.
   for (const double share : {0.0, 0.5, 5.0}) {
-    const StepCost played = cost("ring_m(t=n,pace=16)", share, 0);
-    const StepCost estimated = cost("ring_m(t=n,pace=17)", share, 0);
+    const StepCost played = cost("ring_m(t=n,pace=6)", share, 0);
+    const StepCost estimated = cost("ring_m(t=n,pace=7)", share, 0);
     EXPECT_NEAR(estimated.seconds, played.seconds, 0.15 * played.seconds) << share;
   }
 }

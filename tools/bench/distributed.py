@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """distributed.py [OPTION]... SET...: times programs of several ranks against their roofline.
 
-SET is the name of a table in tools/bench/sets (distributed) or the path of one: tab-separated lines
-of a name, an einsum, sizes and schedules `RANKS:ALGORITHM` divided by blanks. Ranks share the
+SET is the name of a table in tools/bench/sets (distributed, predictions) or the path of one:
+tab-separated lines of a name, an einsum, sizes and schedules `RANKS:ALGORITHM` divided by blanks;
+`RANKS:plan` is what the planner chooses. Ranks share the
 machine's processors, each rank one thread at least. The programs of a case run by turns, in as many
 rounds as are asked for; a time is the median over the rounds of a run's median. The columns: the
 fraction of the machine's peak as measured between the cases, the time of the case's first schedule
 over this one's, what a rank sends in a run on average, the seconds that its compute waits for
-messages, and what the compiler predicted over the time.
+messages, and what the compiler predicted over the time. Below the table: how well predictions rank
+the schedules and how far they are off, and the planner's choices over the best of their cases.
 
 Needs a build with tests (build/release). Time on an otherwise idle machine.
 """
@@ -41,8 +43,9 @@ class Schedule:
         self.threads = max(1, bench.options.threads // self.ranks)
         self.runs = []
         file = "".join(c if c.isalnum() else "-" for c in f"{case}-{name}")
-        self.program = bench.build(file, [*arguments, f"--ranks={self.ranks}",
-                                          f"--algorithm=*={self.algorithm}"])
+        self.is_planned = self.algorithm == "plan"
+        forced = [] if self.is_planned else [f"--algorithm=*={self.algorithm}"]
+        self.program = bench.build(file, [*arguments, f"--ranks={self.ranks}", *forced])
 
     def run(self):
         options = self.bench.options
@@ -61,7 +64,10 @@ class Schedule:
     def result(self, case, flops, peak, first):
         seconds = self.median("seconds")
         nodes = self.runs[-1]["nodes"]
-        return {"case": case, "ranks": self.ranks, "algorithm": self.algorithm, "seconds": seconds,
+        algorithm = self.algorithm
+        if self.is_planned:
+            algorithm += " " + "+".join(node["algorithm"] for node in nodes)
+        return {"case": case, "ranks": self.ranks, "algorithm": algorithm, "seconds": seconds,
                 "gflops": flops / seconds / 1e9, "fraction": flops / seconds / peak,
                 "speed": first / seconds,
                 "megabytes": self.runs[-1]["bytes_sent"] / 1e6 / self.ranks,
@@ -78,6 +84,34 @@ def line_of(result):
             f"{result['seconds']:10.5f}{result['gflops']:9.1f}{result['fraction']:7.3f}"
             f"{result['speed']:7.2f}{result['megabytes']:9.2f}{result['wait']:10.5f}"
             f"{result['prediction']:7.2f}")
+
+
+def ranks_of(values):
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    for rank, index in enumerate(order):
+        ranks[index] = float(rank)
+    return ranks
+
+
+def print_predictions(results):
+    """How predictions compare with times: over all schedules, and for the planner's choices."""
+    times = [result["seconds"] for result in results]
+    predicted = [result["prediction"] * result["seconds"] for result in results]
+    errors = [abs(result["prediction"] - 1) for result in results]
+    if len(results) > 2:
+        correlation = statistics.correlation(ranks_of(times), ranks_of(predicted))
+        print(f"predictions of {len(results)} schedules: rank correlation {correlation:.3f}, "
+              f"error {statistics.median(errors):.0%} in the median, {max(errors):.0%} at worst")
+    for case, ranks in dict.fromkeys((r["case"], r["ranks"]) for r in results):
+        alike = [r for r in results if (r["case"], r["ranks"]) == (case, ranks)]
+        planned = [r for r in alike if r["algorithm"].startswith("plan ")]
+        forced = [r for r in alike if r not in planned]
+        if planned and forced:
+            best = min(forced, key=lambda r: r["seconds"])
+            print(f"{case:12}{ranks:>6} {planned[0]['algorithm']:26}"
+                  f"{planned[0]['seconds'] / best['seconds']:6.2f} times the best forced, "
+                  f"{best['algorithm']}")
 
 
 def main():
@@ -123,6 +157,7 @@ def main():
                     print(line_of(results[-1]), flush=True)
     peaks = [probe["peak"] / 1e9 for probe in probes]
     print(f"peak: {min(peaks):.1f} to {max(peaks):.1f} GFLOPS")
+    print_predictions(results)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"results": results, "machine": probes}, file, indent=1)
