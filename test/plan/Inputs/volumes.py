@@ -1,0 +1,81 @@
+"""volumes.py EINSUMC SCRATCH: what a rank sends, gets and reads in chosen schedules, against bounds.
+
+On a machine on which only bytes take time the planner's choice must need hardly more of them than
+the best of all grids of three axes (as COSMA searches them: G. Kwasniewski et al., "Red-Blue Pebbling
+Revisited", SC 2019), over shapes with no, one and two large dims and over numbers of ranks that have
+square and cubic grids or not. The table also compares with the lower bound.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+SHAPES = {
+    "square": (8192, 8192, 8192),
+    "m large": (262144, 1024, 1024),
+    "n large": (1024, 1024, 262144),
+    "k large": (1024, 262144, 1024),
+    "m, n large": (32768, 512, 32768),
+    "m, k large": (32768, 32768, 512),
+}
+RANKS = [4, 6, 16, 64, 100, 256, 1024, 4096]
+MOST = 1.1  # times the best grid
+
+
+def best_grid(m, k, n, ranks):
+    """The least bytes that the busiest rank gets beyond an even share, over all grids."""
+    def part(extent, parts):
+        return -(-extent // parts)
+
+    least = float("inf")
+    for a in range(1, ranks + 1):
+        for b in range(1, ranks // a + 1):
+            c = ranks // (a * b)  # More parts of a sum, or fewer, are another a and b.
+            blocks = [(part(m, a) * part(k, c), m * k), (part(k, c) * part(n, b), k * n),
+                      (part(m, a) * part(n, b), m * n)]
+            least = min(least, sum(max(0, block - all / ranks) for block, all in blocks))
+    return 4 * least
+
+
+def copy(row):
+    return {"rate": 1e30, "row": row, "memory_row": row}
+
+
+def machine(path):
+    with open(path, "w") as file:
+        json.dump({"alpha": 0, "beta": 1, "flops": 1e30, "memory_bandwidth": 1e30,
+                   "memory": 1 << 50, "ranks_per_node": 1, "caches": [], "kernel_overhead": 0,
+                   "pack": {"contiguous": copy(0), "transposed": copy(0), "scattered": 1e30}}, file)
+
+
+def main():
+    einsumc, scratch = sys.argv[1:]
+    os.makedirs(scratch, exist_ok=True)
+    path = os.path.join(scratch, "bytes.json")
+    machine(path)
+    print("| shape (m, k, n) | ranks | algorithm | grid | MB a rank | best grid | bound |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    worst = 0
+    for shape, (m, k, n) in SHAPES.items():
+        for ranks in RANKS:
+            plan = subprocess.run(
+                [einsumc, "--einsum=ij,jk->ik", f"--sizes=i={m},j={k},k={n}", f"--ranks={ranks}",
+                 f"--machine={path}", "--emit=json"], check=True, capture_output=True, text=True)
+            node = json.loads(plan.stdout)["nodes"][-1]
+            # A second for each byte, copies of inputs among them.
+            chosen = next(one for one in node["alternatives"] if one["chosen"])["tree_seconds"]
+            ratio = chosen / node["communication_bound_bytes"]
+            best = chosen / best_grid(m, k, n, ranks)
+            worst = max(worst, best)
+            grid = node["schedule"].split(" ")[0]
+            print(f"| {shape} ({m}, {k}, {n}) | {ranks} | `{node['algorithm']}` | {grid} "
+                  f"| {chosen / 1e6:.2f} | {best:.2f} | {ratio:.2f} |")
+            if ratio < 0.99 or best > MOST:
+                sys.exit(f"{shape} on {ranks} ranks: {best:.2f} times the best grid, "
+                         f"{ratio:.2f} times the bound")
+    print(f"at most {worst:.2f} times the best grid")
+
+
+if __name__ == "__main__":
+    main()
