@@ -261,9 +261,10 @@ private:
 
 namespace {
 
-/// For every axis that the work is cut along, and for a stepping loop.
+/// For every axis that the work is cut along, for a stepping loop, and for one-sided transfers.
 double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
-  constexpr double kOfAxis = 0.01, kOfSteps = 0.15;
+  // One-sided transfers wait for the other side with some MPI libraries and networks.
+  constexpr double kOfAxis = 0.01, kOfSteps = 0.15, kOfGet = 0.1;
   double share = 0, messages = 0;
   for (const AxisSchedule &axis : on.axes)
     if (axis.loopDim) {
@@ -272,6 +273,9 @@ double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
     }
   if (llvm::any_of(on.axes, [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
     share += kOfSteps;
+  if (llvm::any_of(on.axes,
+                   [](const AxisSchedule &axis) { return axis.movement == Movement::Get; }))
+    share += kOfGet;
   return share * seconds + messages * machine.withinNode.alpha;
 }
 

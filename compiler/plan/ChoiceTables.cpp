@@ -157,6 +157,29 @@ std::vector<std::size_t> ChoiceTables::cheapestWith(NodeId tensor, std::size_t c
   return minimiseSum(counts, tables, kLargestTable);
 }
 
+std::vector<std::size_t> ChoiceTables::withChoice(std::vector<std::size_t> chosen, NodeId tensor,
+                                                  std::size_t choice) const {
+  chosen[static_cast<std::size_t>(tensor)] = choice;
+  const std::vector<Placement> &needs = of(tensor).candidates[choice].needs;
+  for (const Edge &edge : edges)
+    if (edge.user == tensor && of(edge.tensor).isReadInPlace) {
+      const std::vector<Placement> &homes = of(edge.tensor).homes;
+      chosen[static_cast<std::size_t>(edge.tensor)] =
+          static_cast<std::size_t>(llvm::find(homes, needs[edge.operand]) - homes.begin());
+    }
+  return chosen;
+}
+
+double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) const {
+  double sum = seconds(chosen);
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
+    if (!choices[tensor].candidates.empty()) {
+      const Candidate &candidate = choices[tensor].candidates[chosen[tensor]];
+      sum += candidate.cost.seconds - candidate.score;
+    }
+  return sum;
+}
+
 double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
   double sum = 0;
   for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)

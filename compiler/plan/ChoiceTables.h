@@ -38,10 +38,14 @@ public:
   /// The same with one tensor's choice given.
   std::vector<std::size_t> cheapestWith(NodeId tensor, std::size_t choice,
                                         const BytePrices &prices = {}) const;
+  /// Choices with one changed, and those of the inputs that lie where it needs them.
+  std::vector<std::size_t> withChoice(std::vector<std::size_t> chosen, NodeId tensor,
+                                      std::size_t choice) const;
   /// Tensors, inputs among them.
   NodeId size() const { return tree.size(); }
   const TensorChoices &of(NodeId tensor) const { return choices[static_cast<std::size_t>(tensor)]; }
-  /// What choices take in seconds.
+  /// What choices take in seconds, as it was estimated, and with what is added for doubt.
+  double predictedSeconds(const std::vector<std::size_t> &chosen) const;
   double seconds(const std::vector<std::size_t> &chosen) const;
   /// The schedule that choices make; nothing is said yet of where outputs end.
   Schedule scheduleOf(const std::vector<std::size_t> &chosen, int64_t ranks) const;

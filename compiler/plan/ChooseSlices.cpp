@@ -17,6 +17,8 @@ namespace {
 
 /// Slices that take longer than all that one waits for are no answer.
 constexpr int64_t kMostSlices = int64_t{1} << 20;
+/// Times the memory from which on dims are cut faster.
+constexpr double kMuch = 4;
 
 class Search {
 public:
@@ -43,7 +45,7 @@ public:
     while (now.bytes > memory) {
       std::optional<std::pair<Slices, SlicedCost>> best;
       for (const DimId dim : dims)
-        if (std::optional<Slices> finer = cutFurther(slices, dim)) {
+        if (std::optional<Slices> finer = cutFurther(slices, dim, now.bytes > kMuch * memory)) {
           const SlicedCost with = cost(*finer);
           if (with.bytes < now.bytes && (!best || isBetter(with, best->second, now)))
             best = {std::move(*finer), with};
@@ -56,16 +58,17 @@ public:
   }
 
 private:
-  /// One dim in the next larger number of parts that divides it.
-  std::optional<Slices> cutFurther(Slices slices, DimId dim) const {
+  /// One dim in the next larger number of parts that divides it, at least twice as many if far.
+  std::optional<Slices> cutFurther(Slices slices, DimId dim, bool isFar) const {
     auto slice = llvm::find_if(slices, [&](const Slice &one) { return one.dim == dim; });
     if (slice == slices.end())
       slice = slices.insert(slices.end(), Slice{dim, 1});
     const int64_t extent = tree.dim(dim).extent;
+    const int64_t least = isFar ? std::min(2 * slice->parts, extent) : 0;
     do
       if (++slice->parts > extent)
         return std::nullopt;
-    while (extent % slice->parts != 0);
+    while (extent % slice->parts != 0 || slice->parts < least);
     if (!checkSlices(tree, slices).empty() || countSlices(slices) > kMostSlices)
       return std::nullopt;
     return inOrder(std::move(slices));

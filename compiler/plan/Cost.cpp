@@ -50,8 +50,6 @@ RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Mac
   return cost;
 }
 
-namespace {
-
 NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
                 const Schedule &schedule, NodeId node) {
   const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
@@ -73,8 +71,6 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &tr
   }
   return cost;
 }
-
-} // namespace
 
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node) {
   return costOf(tree, machine, TransferCost(machine, schedule.ranks), schedule, node);

@@ -27,29 +27,34 @@ public:
       : tree(tree), machine(machine), options(options), transfers(machine, options.ranks),
         limits(limitsFor(tree)) {}
 
-  std::vector<std::vector<Alternative>> alternatives(const Schedule &chosen, std::size_t most) {
-    const ChoiceTables tables(tree, transfers, choices());
+  Schedule run() {
+    decide();
+    return completed(chosen);
+  }
+
+  std::vector<std::vector<Alternative>> alternatives(std::size_t most) {
+    decide();
     std::vector<std::vector<Alternative>> all(static_cast<std::size_t>(tree.size()));
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
-        all[static_cast<std::size_t>(id)] = alternativesOf(id, tables, chosen, most);
+        all[static_cast<std::size_t>(id)] = alternativesOf(id, most);
     return all;
   }
 
-  Schedule run() {
-    const ChoiceTables tables(tree, transfers, choices());
-    Schedule fastest = completed(tables, tables.cheapest());
-    if (!options.memory || storedBytes(tree, fastest) <= static_cast<double>(*options.memory))
-      return fastest;
+private:
+  void decide() {
+    tables.emplace(tree, transfers, choices());
+    chosen = tables->cheapest();
+    const auto memory = static_cast<double>(options.memory.value_or(0));
+    if (!options.memory || storedBytes(tree, completed(chosen)) <= memory)
+      return;
     limits.isSparing = true;
-    const ChoiceTables sparing(tree, transfers, choices());
-    const auto bytes = [&](const std::vector<std::size_t> &chosen) {
-      return storedBytes(tree, completed(sparing, chosen));
-    };
-    return completed(sparing, cheapestWithin(sparing, static_cast<double>(*options.memory), bytes));
+    tables.emplace(tree, transfers, choices());
+    chosen = cheapestWithin(*tables, memory, [&](const std::vector<std::size_t> &tried) {
+      return storedBytes(tree, completed(tried));
+    });
   }
 
-private:
   std::vector<TensorChoices> choices() {
     std::vector<TensorChoices> all(static_cast<std::size_t>(tree.size()));
     for (NodeId id = 0; id < tree.size(); ++id)
@@ -123,34 +128,45 @@ private:
       add(normalised({{{options.ranks}, 0}, {copied()}}));
   }
 
-  std::vector<Alternative> alternativesOf(NodeId id, const ChoiceTables &tables,
-                                          const Schedule &chosen, std::size_t most) const {
-    const auto index = static_cast<std::size_t>(id);
-    auto alternative = [&](const Schedule &schedule, bool isChosen) {
-      double reading = 0;
-      for (NodeId input = 0; input < tree.size(); ++input)
-        if (tree.node(input).kind == NodeKind::Input)
-          reading += transfers.readSeconds(tree, input, homePlacement(tree, schedule, input));
-      return Alternative{schedule.nodes[index],
-                         costOf(tree, machine, schedule, id),
-                         reading,
-                         reading + costOf(tree, machine, schedule).seconds,
-                         storedBytes(tree, schedule),
-                         isChosen};
-    };
-    std::vector<Alternative> found = {alternative(chosen, true)};
-    std::set<std::string> names = {algorithmName(tree, id, chosen.nodes[index])};
-    // The fastest by themselves first: those of a name that follow are hardly better.
-    for (std::size_t choice = 0; choice < tables.of(id).candidates.size(); ++choice) {
-      const Schedule schedule = completed(tables, tables.cheapestWith(id, choice));
-      if (names.insert(algorithmName(tree, id, schedule.nodes[index])).second)
-        found.push_back(alternative(schedule, false));
+  std::vector<Alternative> alternativesOf(NodeId id, std::size_t most) const {
+    std::vector<Alternative> found = {alternative(id, chosen)};
+    found.front().isChosen = true;
+    std::set<std::string> names = {algorithmName(tree, id, found.front().schedule)};
+    // The fastest by themselves come first: those of a name that follow are hardly better.
+    for (std::size_t choice = 0; choice < tables->of(id).candidates.size(); ++choice) {
+      const NodeSchedule &on = tables->of(id).candidates[choice].schedule;
+      if (!names.insert(algorithmName(tree, id, on)).second)
+        continue;
+      // The other nodes at their best, in large trees as they are.
+      found.push_back(alternative(id, isLarge() ? tables->withChoice(chosen, id, choice)
+                                                : tables->cheapestWith(id, choice)));
     }
     std::stable_sort(
         found.begin() + 1, found.end(),
         [](const Alternative &a, const Alternative &b) { return a.seconds < b.seconds; });
     found.resize(std::min(found.size(), most));
     return found;
+  }
+
+  Alternative alternative(NodeId id, const std::vector<std::size_t> &choices) const {
+    const Schedule schedule = completed(choices);
+    const auto slices = static_cast<double>(countSlices(schedule.slices));
+    double reading = 0;
+    for (NodeId input = 0; input < tree.size(); ++input)
+      if (tree.node(input).kind == NodeKind::Input)
+        reading += transfers.readSeconds(tree, input, homePlacement(tree, schedule, input));
+    return {schedule.nodes[static_cast<std::size_t>(id)],
+            costOf(tree, machine, transfers, schedule, id),
+            reading * slices,
+            tables->predictedSeconds(choices) * slices,
+            isLarge() ? 0 : storedBytes(tree, schedule),
+            false};
+  }
+
+  /// Whether whole trees take too long to be looked at for every alternative.
+  bool isLarge() const {
+    constexpr NodeId kSmallTree = 40;
+    return tree.size() > kSmallTree;
   }
 
   /// Where an output ends: never as partial sums.
@@ -165,8 +181,8 @@ private:
     return end;
   }
 
-  Schedule completed(const ChoiceTables &tables, const std::vector<std::size_t> &chosen) const {
-    Schedule schedule = tables.scheduleOf(chosen, options.ranks);
+  Schedule completed(const std::vector<std::size_t> &choices) const {
+    Schedule schedule = tables->scheduleOf(choices, options.ranks);
     schedule.slices = options.fixed.slices;
     for (NodeId id = 0; id < tree.size(); ++id) {
       if (isFreeInput(id))
@@ -231,6 +247,8 @@ private:
   const PlanOptions &options;
   const TransferCost transfers;
   CandidateLimits limits;
+  std::optional<ChoiceTables> tables;
+  std::vector<std::size_t> chosen; ///< by tensor
 };
 
 } // namespace
@@ -240,9 +258,8 @@ Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &optio
 }
 
 std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
-                                                   const PlanOptions &options,
-                                                   const Schedule &chosen, std::size_t most) {
-  return Planner(tree, machine, options).alternatives(chosen, most);
+                                                   const PlanOptions &options, std::size_t most) {
+  return Planner(tree, machine, options).alternatives(most);
 }
 
 CandidateLimits limitsFor(const Tree &tree) {

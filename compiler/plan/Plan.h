@@ -39,18 +39,17 @@ struct Alternative {
   NodeSchedule schedule;
   NodeCost cost; ///< of the node
   /// Of the whole tree: what is charged for copies of inputs, and all seconds, these among them,
-  /// with the best that the other nodes can then do.
+  /// with the best that the other nodes can then do (in a large tree: as they are).
   double readSeconds = 0;
   double seconds = 0;
-  double bytes = 0; ///< of the busiest rank
+  double bytes = 0; ///< of the busiest rank; 0 in a large tree: not counted
   bool isChosen = false;
 };
 
-/// By node: of every algorithm (algorithmName) the candidate with which the tree takes the least
-/// time, the chosen schedule first, then the fastest, at most so many. Empty for inputs.
+/// By node: what `plan` chooses, then of every other algorithm (algorithmName) the best candidate,
+/// the fastest for the whole tree first, at most so many. Empty for inputs.
 std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
-                                                   const PlanOptions &options,
-                                                   const Schedule &chosen, std::size_t most);
+                                                   const PlanOptions &options, std::size_t most);
 
 /// How many candidates of a node are thought about in a tree of so many nodes.
 CandidateLimits limitsFor(const Tree &tree);

@@ -35,8 +35,7 @@ public:
     if (!schedule.slices.empty())
       out << "slices: " << countSlices(schedule.slices) << ", one after the other, "
           << describeSlices(tree, schedule.slices) << "; of the nodes, one slice is shown\n";
-    const std::vector<std::vector<Alternative>> all =
-        alternatives(tree, machine, options, schedule, kListed);
+    const std::vector<std::vector<Alternative>> all = alternatives(tree, machine, options, kListed);
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
         explainNode(id, all[static_cast<std::size_t>(id)]);
@@ -66,8 +65,9 @@ private:
     out << llvm::format("%-14s %10.3g %10.3g %10.3g %10.3g %11s %11s %10.3g %10.3g",
                         algorithmName(tree, id, one.schedule).c_str(), one.cost.seconds,
                         one.cost.computeSeconds, one.cost.transferSeconds, one.cost.supplySeconds,
-                        bytesText(one.cost.bytes / ranks).c_str(), bytesText(one.bytes).c_str(),
-                        one.readSeconds, one.seconds)
+                        bytesText(one.cost.bytes / ranks).c_str(),
+                        one.bytes > 0 ? bytesText(one.bytes).c_str() : "-", one.readSeconds,
+                        one.seconds)
         << "  " << nodeScheduleText(tree, id, one.schedule) << "\n";
   }
 

@@ -51,7 +51,8 @@ struct CommandLine {
       "slice",
       cl::desc(
           "Evaluate the tree along a dim part by part, so that it takes less memory, e.g. d=8; "
-          "a list, or repeated: loops in loops, the first the outermost"),
+          "a list, or repeated: loops in loops, the first the outermost; none: not even what does "
+          "not fit --memory"),
       cl::value_desc("DIM=PARTS"), cl::cat(category)};
   cl::opt<bool> program{"main", cl::desc("Write a program (default)"), cl::cat(category)};
   cl::opt<bool> library{"library", cl::desc("Write a translation unit and its header instead"),
@@ -131,6 +132,10 @@ bool fill(const CommandLine &line, Options &options) {
   options.output = line.output;
   options.stage = line.stage;
   options.slices.assign(line.slices.begin(), line.slices.end());
+  if (options.slices == std::vector<std::string>{"none"}) {
+    options.slices.clear();
+    options.maySlice = false;
+  }
   options.library = line.library;
   options.dependencyFile = given(line.dependencies);
   options.run = line.run;

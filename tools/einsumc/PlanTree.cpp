@@ -46,7 +46,8 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
   PlannedTree planned = planSlice(whole, machine, given, options);
   const std::optional<int64_t> memory = planned.options.memory;
   const double needed = memory ? storedBytes(planned.tree, planned.schedule) : 0;
-  if (!memory || needed <= static_cast<double>(*memory) || !given.slices.empty() || options.library)
+  if (!memory || needed <= static_cast<double>(*memory) || !given.slices.empty() ||
+      options.library || !options.maySlice)
     return planned;
   PartialSchedule with = given;
   const std::optional<Slices> slices =

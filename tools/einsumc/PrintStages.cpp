@@ -91,7 +91,7 @@ public:
   JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule),
-        alternatives(einsumc::alternatives(tree, machine, options, schedule, kListed)),
+        alternatives(einsumc::alternatives(tree, machine, options, kListed)),
         slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
   void run() {

@@ -59,7 +59,8 @@ bool checkSize(const Machine &machine, const Network &network) {
   return false;
 }
 
-int simulate(const CommandLine &line, const Options &options) {
+int simulate(const CommandLine &line, Options options) {
+  options.maySlice = false; // What does not fit is shown as it is.
   Diagnostics diagnostics;
   const std::optional<Tree> read = readTree(options, diagnostics);
   if (!read)
