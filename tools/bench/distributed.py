@@ -54,7 +54,8 @@ class Schedule:
         ranks = [str(self.ranks)] if options.launcher else ["-n", str(self.ranks)]
         self.bench.run(["env", f"OMP_NUM_THREADS={self.threads}", *launcher, *ranks, self.program,
                         f"--threads={self.threads}", f"--repeat={options.repeat}",
-                        f"--stats={stats}", *options.argument])
+                        f"--stats={stats}", *options.argument],
+                       subprocess.DEVNULL)  # A launcher's helpers may keep a pipe open.
         with open(stats) as file:
             self.runs.append(json.load(file))
 

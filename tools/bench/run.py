@@ -56,9 +56,9 @@ class Bench:
                             if not key.startswith("OPENBLAS_")}
         self.environment |= {"OMP_NUM_THREADS": str(options.threads)}
 
-    def run(self, command):
+    def run(self, command, stdout=subprocess.PIPE):
         return subprocess.run(command, env=self.environment, check=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True).stdout
+                              stdout=stdout, text=True).stdout
 
     def probe(self):
         """The machine's peak and triad at this moment."""
