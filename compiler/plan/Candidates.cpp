@@ -30,6 +30,9 @@ public:
   }
 
 private:
+  /// Of what a rank computes: a part comes while another is computed.
+  static constexpr int64_t kStreamedParts = 4;
+
   void addAxis() {
     const std::size_t axis = schedule.axes.size();
     if (axis == cut.loops.size()) {
@@ -56,7 +59,15 @@ private:
       first = on.movement;
       ++count;
     }
-    return !first || count == 2 || *first == Movement::Ring;
+    return !first || count == 2 || *first == Movement::Ring || *first == Movement::Stream;
+  }
+
+  /// Whether the user wants an operand or the result at the root, from where parts may stream.
+  bool isAnyAtRoot() const {
+    auto isAtRoot = [&](NodeId tensor) { return tree.node(tensor).pin.kind == Pin::Kind::Root; };
+    return isAtRoot(node) || llvm::any_of(tree.node(node).operands, [&](const Operand &operand) {
+             return isAtRoot(operand.node);
+           });
   }
 
   std::vector<AxisSchedule> optionsOf(std::size_t axis) const {
@@ -66,6 +77,8 @@ private:
       std::vector<AxisSchedule> options = {{loop, copied(), Movement::None, 1}};
       if (role)
         addSteps(axis, *role, options);
+      if (isAnyAtRoot() && tree.node(node).kind == NodeKind::Product)
+        options.push_back({loop, atRoot(), Movement::Stream, kStreamedParts});
       return options;
     }
     std::vector<AxisSchedule> options = {{loop, partial(), Movement::None, 1}};
