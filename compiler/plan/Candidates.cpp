@@ -85,8 +85,9 @@ private:
     const std::vector<int> positions = chunkPositions(*role);
     for (const int position : positions)
       options.push_back({loop, split(position, 1), Movement::Gather, 1});
-    if (positions.empty())
-      options.push_back({loop, copied(), Movement::Gather, 1});
+    if (positions.empty()) // A single element: for all, or for one.
+      for (const AxisPlacement &storage : {copied(), atRoot()})
+        options.push_back({loop, storage, Movement::Gather, 1});
     addSteps(axis, *role, options);
     return options;
   }

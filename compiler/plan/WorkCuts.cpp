@@ -58,8 +58,8 @@ public:
       double &share = shares[static_cast<std::size_t>(role)];
       share = static_cast<double>(tree.elements(tensorOf(tree, node, role))) /
               static_cast<double>(ranks);
-      bridge +=
-          link.beta * elementBytes * share + link.alpha * std::log2(static_cast<double>(ranks));
+      bridge += 2 * (link.beta * elementBytes * share +
+                     link.alpha * (1 + std::log2(static_cast<double>(ranks))));
     }
     const std::vector<int64_t> sizes = usefulSizes(ranks);
     // Cubes of few ranks are for those who have no more.
@@ -221,7 +221,7 @@ private:
   std::vector<CutDim> dims;
   Volumes uncut;
   std::array<double, 3> shares = {}; ///< elements of each tensor over all ranks, by role
-  double bridge = 0;                 ///< seconds to move every tensor once, all ranks a share
+  double bridge = 0;                 ///< seconds to move every tensor twice, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
   llvm::SmallVector<std::size_t, kMostAxes> loops;
   std::vector<Found> found;
