@@ -313,7 +313,7 @@ TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
     std::string best, chosen;
     llvm::raw_string_ostream stream(chosen);
     print(tree, schedule, stream);
-    EXPECT_LE(objective.of(schedule), leastOf(tree, objective, choices, best) * kHardlyMore)
+    EXPECT_LE(objective.of(schedule), leastOf(tree, objective, choices, best) * (1 + 1e-6))
         << chosen << "best:\n"
         << best;
   }
