@@ -25,8 +25,8 @@ struct PlannedTree {
 std::pair<Tree, Tree> orderedSlice(const Tree &whole, const Machine &machine,
                                    const PartialSchedule &given, const Options &options);
 
-/// Plans a tree. Where it does not fit the memory that a rank may use, no slices are given, it may be
-/// sliced and a program is wanted, it is sliced, and a note says so.
+/// Plans a tree. Where it does not fit the memory that a rank may use, no slices are given, it may
+/// be sliced and a program is wanted, it is sliced, and a note says so.
 PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                      const Options &options);
 
