@@ -39,7 +39,7 @@ struct Options {
   std::optional<std::string> planFile;
   std::vector<std::string> algorithms; ///< NODE=NAME
   std::vector<std::string> slices;     ///< DIM=PARTS, ...
-  bool maySlice = true; ///< what does not fit the memory
+  bool maySlice = true;                ///< what does not fit the memory
   DimOrderChoice dimOrder = DimOrderChoice::Chosen;
 
   bool library = false;
