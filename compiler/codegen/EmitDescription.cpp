@@ -121,7 +121,8 @@ class DescriptionEmitter {
 public:
   DescriptionEmitter(const Tree &tree, const Machine &machine, const Schedule &schedule,
                      const LoweredProgram &program, llvm::raw_ostream &out)
-      : tree(tree), machine(machine), schedule(schedule), program(program), out(out) {}
+      : tree(tree), machine(machine), transfers(machine, schedule.ranks), schedule(schedule),
+        program(program), out(out) {}
 
   void run(const CodegenOptions &options) {
     out << "ec::ProgramDescription describe() {\nec::ProgramDescription program;\n"
@@ -177,7 +178,7 @@ private:
     std::vector<std::string> operands;
     for (const Operand &operand : tree.node(id).operands)
       operands.push_back("{" + std::to_string(operand.node) + ", " + dimList(operand.dims) + "}");
-    const NodeCost cost = costOf(tree, machine, schedule, id);
+    const NodeCost cost = costOf(tree, machine, transfers, schedule, id);
     out << "program.addNode(" << id << ", " << cppStringLiteral(equationText(tree, id)) << ", "
         << cppStringLiteral(algorithmName(tree, id, on)) << ", "
         << cppStringLiteral(gridText(on.grid)) << ", " << number(tree.flops(id)) << ", "
@@ -229,6 +230,7 @@ private:
 
   const Tree &tree;
   const Machine &machine;
+  const TransferCost transfers;
   const Schedule &schedule;
   const LoweredProgram &program;
   llvm::raw_ostream &out;

@@ -26,11 +26,6 @@ int longestPosition(const Tree &tree, NodeId tensor) {
   return static_cast<int>(std::max_element(extents.begin(), extents.end()) - extents.begin());
 }
 
-bool has(const Placement &placement, AxisKind kind) {
-  return std::any_of(placement.axes.begin(), placement.axes.end(),
-                     [&](const AxisPlacement &axis) { return axis.kind == kind; });
-}
-
 /// Partial sums added up into blocks: those of the target where it has the same grid.
 Placement reduced(const Tree &tree, NodeId tensor, Placement from, const Placement &to) {
   const bool sameGrid = from.grid == to.grid;
@@ -69,21 +64,10 @@ bool covers(const Tree &tree, NodeId tensor, const Placement &stored, const Plac
   return transferVolume(layoutOf(tree, tensor, stored), layoutOf(tree, tensor, needed)) == 0;
 }
 
-namespace {
-
-/// Whether a role's tensor moves in the node's stepping loop.
-bool isTraveller(const Tree &tree, NodeId node, const NodeSchedule &on, Role role) {
-  const std::optional<Stepping> stepping = steppingOf(tree, node, on);
-  return stepping && llvm::any_of(stepping->travellers, [&](const Traveller &traveller) {
-           return traveller.role == static_cast<std::size_t>(role);
-         });
-}
-
-} // namespace
-
 NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
   const auto index = static_cast<std::size_t>(node);
   const NodeSchedule &on = schedule.nodes[index];
+  const std::optional<Stepping> stepping = steppingOf(tree, node, on);
   NodeMoves moves;
   for (const Role role : rolesOf(tree, node)) {
     const NodeId tensor = tensorOf(tree, node, role);
@@ -97,8 +81,7 @@ NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node) {
     }
     const Placement home = homePlacement(tree, schedule, tensor);
     // What a stepping loop sends are chunks, not views of more.
-    const bool isThere =
-        isTraveller(tree, node, on, role) ? home == work : covers(tree, tensor, home, work);
+    const bool isThere = travels(stepping, role) ? home == work : covers(tree, tensor, home, work);
     moves.operands.push_back(isThere ? std::vector<Placement>{} : route(tree, tensor, home, work));
   }
   return moves;

@@ -133,6 +133,16 @@ Placement normalised(Placement placement) {
   return placement;
 }
 
+bool has(const Placement &placement, AxisKind kind) {
+  return llvm::any_of(placement.axes, [&](const AxisPlacement &axis) { return axis.kind == kind; });
+}
+
+double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement) {
+  const Layout layout = layoutOf(tree, tensor, placement);
+  return static_cast<double>(layout.localSize(layout.grid.firstRank) *
+                             sizeInBytes(tree.elementType()));
+}
+
 Placement storedPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role) {
   return placementOfRole(tree, node, schedule, role, true);
 }
@@ -214,6 +224,12 @@ std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSche
   llvm::sort(stepping.travellers,
              [](const Traveller &a, const Traveller &b) { return a.role < b.role; });
   return stepping;
+}
+
+bool travels(const std::optional<Stepping> &stepping, Role role) {
+  return stepping && llvm::any_of(stepping->travellers, [&](const Traveller &traveller) {
+           return traveller.role == static_cast<std::size_t>(role);
+         });
 }
 
 } // namespace einsumc

@@ -104,6 +104,11 @@ std::vector<Role> rolesOf(const Tree &tree, NodeId node);
 /// are 0 wherever the order of the axes gives the same cuts.
 Placement normalised(Placement placement);
 
+/// Whether some axis has that kind of placement.
+bool has(const Placement &placement, AxisKind kind);
+/// Bytes of a tensor that the first rank of a placement's grid stores, which has the largest block.
+double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement);
+
 /// Where a node's operand must lie before it runs, or its result lies after it.
 Placement storedPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role);
 /// What a rank has of a role's tensor when it begins to compute (A, B) or has computed (C): as
@@ -123,6 +128,9 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 /// The stepping loop of a node: its work and the travellers that move in it; none if nothing does.
 /// \pre checkNodeSchedule finds nothing
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+
+/// Whether the tensor in a role moves in the loop, if there is one.
+bool travels(const std::optional<Stepping> &stepping, Role role);
 
 /// The rule of the model that a node's schedule breaks, in words; empty if it is valid.
 std::string checkNodeSchedule(const Tree &tree, NodeId node, const NodeSchedule &schedule,

@@ -277,8 +277,7 @@ private:
     const std::optional<Role> role = travellerOf(classOf(tree, node, loops[i]));
     AxisSchedule result = unmoved(loops[i], role);
     if (movement == Movement::Stream) {
-      constexpr int64_t kParts = 4; // Of what a rank computes: a part comes while one is computed.
-      result = {loops[i], atRoot(), movement, kParts};
+      result = {loops[i], atRoot(), movement, kStreamedParts};
     } else if (role && movement != Movement::None) {
       result = moved(loops[i], *role, movement, position(i, *role));
     }

@@ -17,6 +17,9 @@
 
 namespace einsumc {
 
+/// Parts of what a rank computes that stream from the root: one comes while another is computed.
+constexpr int64_t kStreamedParts = 4;
+
 /// All ranks compute the same.
 NodeSchedule localSchedule(int64_t ranks);
 

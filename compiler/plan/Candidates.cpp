@@ -30,9 +30,6 @@ public:
   }
 
 private:
-  /// Of what a rank computes: a part comes while another is computed.
-  static constexpr int64_t kStreamedParts = 4;
-
   void addAxis() {
     const std::size_t axis = schedule.axes.size();
     if (axis == cut.loops.size()) {
@@ -169,11 +166,6 @@ private:
   std::vector<NodeSchedule> found;
 };
 
-bool isPartial(const Placement &placement) {
-  return llvm::any_of(placement.axes,
-                      [](const AxisPlacement &on) { return on.kind == AxisKind::Partial; });
-}
-
 class Choice {
 public:
   Choice(const Tree &tree, NodeId node, const Machine &machine, const TransferCost &transfers,
@@ -182,7 +174,8 @@ public:
 
   void add(NodeSchedule schedule) {
     // An output cannot stay partial sums.
-    if (tree.node(node).isOutput && isPartial(storedPlacement(tree, node, schedule, Role::C)))
+    if (tree.node(node).isOutput &&
+        has(storedPlacement(tree, node, schedule, Role::C), AxisKind::Partial))
       return;
     Candidate candidate = candidateOf(tree, node, std::move(schedule), machine, transfers);
     if (limits.isSparing)
@@ -227,23 +220,13 @@ private:
     double rank; ///< seconds, with what it takes at least to bring operands that are stored once
   };
 
-  /// Operands as they are needed, the result as it is computed and stored, and chunks under way.
+  /// Operands as they are needed, the result, and what the computation needs beside it.
   double bytesOf(const Candidate &candidate) const {
-    int64_t elements = 0;
-    auto add = [&](NodeId tensor, const Placement &placement) {
-      const Layout layout = layoutOf(tree, tensor, placement);
-      elements += layout.localSize(layout.grid.firstRank);
-    };
+    double bytes =
+        blockBytes(tree, node, candidate.home) + bytesBeside(tree, node, candidate.schedule);
     for (std::size_t o = 0; o < candidate.needs.size(); ++o)
-      add(tree.node(node).operands[o].node, candidate.needs[o]);
-    add(node, candidate.home);
-    const Placement work = workPlacement(tree, node, candidate.schedule, Role::C);
-    if (work != candidate.home)
-      add(node, work);
-    if (const std::optional<Stepping> stepping = steppingOf(tree, node, candidate.schedule))
-      for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
-        elements += chunkMemoryOfFirstLine(*stepping, t).elements();
-    return static_cast<double>(elements * sizeInBytes(tree.elementType()));
+      bytes += blockBytes(tree, tree.node(node).operands[o].node, candidate.needs[o]);
+    return bytes;
   }
 
   /// Whether one candidate does what the other does, with moves around it, and takes no longer.
@@ -259,7 +242,7 @@ private:
     if (better.home == other.home)
       return true;
     // Sums are added up by the node that makes them rather than before the next one.
-    return !isPartial(better.home) && !isPartial(other.home) &&
+    return !has(better.home, AxisKind::Partial) && !has(other.home, AxisKind::Partial) &&
            left >= transfers.moveSeconds(tree, node, better.home, other.home);
   }
 
@@ -270,10 +253,6 @@ private:
   const CandidateLimits &limits;
   std::vector<Entry> all;
 };
-
-} // namespace
-
-namespace {
 
 /// For every axis that the work is cut along, for a stepping loop, and for one-sided transfers.
 double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
@@ -295,16 +274,27 @@ double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
 
 } // namespace
 
+double bytesBeside(const Tree &tree, NodeId node, const NodeSchedule &on) {
+  double bytes = 0;
+  const Placement work = workPlacement(tree, node, on, Role::C);
+  if (work != storedPlacement(tree, node, on, Role::C))
+    bytes += blockBytes(tree, node, work);
+  if (const std::optional<Stepping> stepping = steppingOf(tree, node, on))
+    for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
+      bytes += static_cast<double>(chunkMemoryOfFirstLine(*stepping, t).elements() *
+                                   sizeInBytes(tree.elementType()));
+  return bytes;
+}
+
 Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, const Machine &machine,
                       const TransferCost &transfers) {
   Candidate candidate{std::move(schedule), {}, 0, {}, {}, 0, {}};
   const NodeSchedule &on = candidate.schedule;
   const std::optional<Stepping> stepping = steppingOf(tree, node, on);
   for (std::size_t o = 0; o < tree.node(node).operands.size(); ++o) {
-    candidate.needs.push_back(workPlacement(tree, node, on, static_cast<Role>(o)));
-    candidate.areChunks.push_back(
-        stepping && llvm::any_of(stepping->travellers,
-                                 [&](const Traveller &traveller) { return traveller.role == o; }));
+    const auto role = static_cast<Role>(o);
+    candidate.needs.push_back(workPlacement(tree, node, on, role));
+    candidate.areChunks.push_back(travels(stepping, role));
   }
   candidate.home = storedPlacement(tree, node, on, Role::C);
   candidate.cost = runCost(tree, node, on, machine, transfers);

@@ -27,6 +27,10 @@ struct Candidate {
   Placement home;               ///< where the result lies afterwards
 };
 
+/// Bytes that the busiest rank stores for a node beside its operands and its result: sums before
+/// they are added up, and chunks under way.
+double bytesBeside(const Tree &tree, NodeId node, const NodeSchedule &on);
+
 /// A schedule as a candidate.
 Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, const Machine &machine,
                       const TransferCost &transfers);

@@ -44,6 +44,8 @@ ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers,
     counts.push_back(of.homes.size());
     const bool isKept = tree.node(id).isOutput || tree.node(id).kind == NodeKind::Input;
     lastUses.push_back(isKept ? tree.size() - 1 : id);
+    // An input is there from the first node on.
+    firstUses.push_back(tree.node(id).kind == NodeKind::Input ? 0 : id);
     for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o) {
       NodeId &last = lastUses[static_cast<std::size_t>(tree.node(id).operands[o].node)];
       last = std::max(last, id);
@@ -61,27 +63,13 @@ const ChoiceTables::Memory &ChoiceTables::memory() const {
     const TensorChoices &of = choices[static_cast<std::size_t>(id)];
     std::vector<double> homes, own(of.homes.size());
     for (const Placement &home : of.homes)
-      homes.push_back(placeBytes(id, home));
-    for (std::size_t choice = 0; choice < of.candidates.size(); ++choice) {
-      const NodeSchedule &on = of.candidates[choice].schedule;
-      const Placement work = workPlacement(tree, id, on, Role::C);
-      if (work != of.homes[choice])
-        own[choice] += placeBytes(id, work);
-      if (const std::optional<Stepping> stepping = steppingOf(tree, id, on))
-        for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
-          own[choice] += static_cast<double>(chunkMemoryOfFirstLine(*stepping, t).elements() *
-                                             sizeInBytes(tree.elementType()));
-    }
+      homes.push_back(blockBytes(tree, id, home));
+    for (std::size_t choice = 0; choice < of.candidates.size(); ++choice)
+      own[choice] = bytesBeside(tree, id, of.candidates[choice].schedule);
     stored.homes.push_back(std::move(homes));
     stored.own.push_back(std::move(own));
   }
   return stored;
-}
-
-double ChoiceTables::placeBytes(NodeId tensor, const Placement &placement) const {
-  const Layout layout = layoutOf(tree, tensor, placement);
-  return static_cast<double>(layout.localSize(layout.grid.firstRank) *
-                             sizeInBytes(tree.elementType()));
 }
 
 void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
@@ -102,7 +90,7 @@ void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
         continue;
       }
       const double seconds = transfers.supplySeconds(tree, tensor, home, need, areChunks);
-      supply.emplace_back(seconds, seconds > 0 ? placeBytes(tensor, need) : 0);
+      supply.emplace_back(seconds, seconds > 0 ? blockBytes(tree, tensor, need) : 0);
     }
   const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),
                                               static_cast<std::size_t>(user)};
@@ -121,12 +109,9 @@ std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {
   for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
     CostTable table{{tensor}, choices[tensor].seconds};
     if (!prices.empty()) {
-      // An input is there from the first node on.
-      const bool isInput = choices[tensor].candidates.empty();
       double whileStored = 0;
-      for (std::size_t node = isInput ? 0 : tensor;
-           node <= static_cast<std::size_t>(lastUses[tensor]); ++node)
-        whileStored += prices[node];
+      for (NodeId node = firstUses[tensor]; node <= lastUses[tensor]; ++node)
+        whileStored += prices[static_cast<std::size_t>(node)];
       for (std::size_t choice = 0; choice < table.values.size(); ++choice)
         table.values[choice] += whileStored * memory().homes[tensor][choice] +
                                 prices[tensor] * memory().own[tensor][choice];
@@ -180,14 +165,17 @@ double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) co
   return sum;
 }
 
+double ChoiceTables::valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const {
+  const std::size_t tensor = edge.variables[0], user = edge.variables[1];
+  return edge.values[chosen[tensor] * counts[user] + chosen[user]];
+}
+
 double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
   double sum = 0;
   for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
     sum += choices[tensor].seconds[chosen[tensor]];
   for (const Edge &edge : edges)
-    sum += edge.seconds.values[chosen[static_cast<std::size_t>(edge.tensor)] *
-                                   counts[static_cast<std::size_t>(edge.user)] +
-                               chosen[static_cast<std::size_t>(edge.user)]];
+    sum += valueOf(edge.seconds, chosen);
   return sum;
 }
 
@@ -208,17 +196,12 @@ Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen, int64_
 std::vector<double> ChoiceTables::bytesAt(const std::vector<std::size_t> &chosen) const {
   std::vector<double> bytes(choices.size());
   for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
-    const bool isInput = choices[tensor].candidates.empty();
-    for (std::size_t node = isInput ? 0 : tensor;
-         node <= static_cast<std::size_t>(lastUses[tensor]); ++node)
-      bytes[node] += memory().homes[tensor][chosen[tensor]];
+    for (NodeId node = firstUses[tensor]; node <= lastUses[tensor]; ++node)
+      bytes[static_cast<std::size_t>(node)] += memory().homes[tensor][chosen[tensor]];
     bytes[tensor] += memory().own[tensor][chosen[tensor]];
   }
   for (const Edge &edge : edges)
-    bytes[static_cast<std::size_t>(edge.user)] +=
-        edge.bytes.values[chosen[static_cast<std::size_t>(edge.tensor)] *
-                              counts[static_cast<std::size_t>(edge.user)] +
-                          chosen[static_cast<std::size_t>(edge.user)]];
+    bytes[static_cast<std::size_t>(edge.user)] += valueOf(edge.bytes, chosen);
   return bytes;
 }
 

@@ -64,13 +64,13 @@ private:
 
   std::vector<CostTable> tablesAt(const BytePrices &prices) const;
   void addEdge(NodeId user, std::size_t operand);
-  double placeBytes(NodeId tensor, const Placement &placement) const;
+  double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
 
   const Tree &tree;
   const TransferCost &transfers;
   const std::vector<TensorChoices> choices;
   std::vector<std::size_t> counts;
-  std::vector<NodeId> lastUses; ///< by tensor: the last node while which it is stored
+  std::vector<NodeId> firstUses, lastUses; ///< by tensor: the nodes while which it is stored
   std::vector<Edge> edges;
 
   /// Bytes by tensor and choice; counted when they are first asked for.

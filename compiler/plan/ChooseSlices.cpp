@@ -39,9 +39,8 @@ public:
     dims.resize(std::min(dims.size(), kMostDims));
   }
 
-  std::optional<Slices> run() {
+  std::optional<Slices> run(SlicedCost now) {
     Slices slices;
-    SlicedCost now = cost(slices);
     while (now.bytes > memory) {
       std::optional<std::pair<Slices, SlicedCost>> best;
       for (const DimId dim : dims)
@@ -105,9 +104,9 @@ private:
 
 } // namespace
 
-std::optional<Slices> chooseSlices(const Tree &tree, double memory,
+std::optional<Slices> chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
                                    const std::function<SlicedCost(const Slices &)> &cost) {
-  return Search(tree, memory, cost).run();
+  return Search(tree, memory, cost).run(whole);
 }
 
 } // namespace einsumc

@@ -21,13 +21,14 @@ struct SlicedCost {
 };
 
 /// The slices with which a tree that needs too much memory fits, or none if no dims help enough.
-/// Greedy (J. Gray and S. Kourtis, "Hyper-optimized tensor network contraction", Quantum 5, 2021,
-/// section 4.2): one more cut of a dim at a time, into the next number of parts that divides it; of
+/// Greedy (J. Gray and S. Kourtis, "Hyper-optimized tensor network contraction", Quantum 5,
+/// 2021): one more cut of a dim at a time, into the next number of parts that divides it; of
 /// those that fit the fastest, else the one that saves the most bytes for the seconds that it
 /// costs. Dims that outputs have are the outer loops, so that sums are held for one part of them
 /// at a time.
+/// \param whole what the tree takes without slices: more bytes than there are
 /// \param cost plans the tree with slices
-std::optional<Slices> chooseSlices(const Tree &tree, double memory,
+std::optional<Slices> chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
                                    const std::function<SlicedCost(const Slices &)> &cost);
 
 } // namespace einsumc

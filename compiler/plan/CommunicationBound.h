@@ -23,7 +23,7 @@ namespace einsumc {
 ///
 /// elements, S being the share (d1 d2 + d1 d3 + d2 d3) / P that a rank stores (H. Al Daas,
 /// G. Ballard, L. Grigori, S. Kumar and K. Rouse, "Tight Memory-Independent Parallel Matrix
-/// Multiplication Communication Lower Bounds", SPAA 2022, theorem 3). Of the products that c dims
+/// Multiplication Communication Lower Bounds", SPAA 2022). Of the products that c dims
 /// number each has P over their extents ranks, at least one. 0 for unary nodes.
 double communicationBound(const Tree &tree, NodeId node, int64_t ranks);
 

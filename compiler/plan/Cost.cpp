@@ -10,8 +10,6 @@
 #include "compiler/plan/LocalCost.h"
 #include "compiler/plan/StepCost.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
 
 namespace einsumc {
@@ -21,12 +19,6 @@ namespace {
 /// The share of a core and of its memory bandwidth that transfers take while others compute
 /// (docs/programs.md: from 1 % in shared memory to 20 % over TCP).
 constexpr double kTransferShare = 0.1;
-
-bool travels(const std::optional<Stepping> &stepping, std::size_t role) {
-  return stepping && llvm::any_of(stepping->travellers, [&](const Traveller &traveller) {
-           return traveller.role == role;
-         });
-}
 
 } // namespace
 
@@ -61,7 +53,8 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &tr
   for (std::size_t o = 0; o < operands.size(); ++o)
     cost.supplySeconds += transfers.supplySeconds(
         tree, operands[o].node, homePlacement(tree, schedule, operands[o].node),
-        workPlacement(tree, node, on, static_cast<Role>(o)), travels(stepping, o));
+        workPlacement(tree, node, on, static_cast<Role>(o)),
+        travels(stepping, static_cast<Role>(o)));
   cost.seconds += cost.supplySeconds;
   if (const auto &final = schedule.finals[static_cast<std::size_t>(node)]) {
     const double moved =
@@ -70,10 +63,6 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &tr
     cost.seconds += moved;
   }
   return cost;
-}
-
-NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node) {
-  return costOf(tree, machine, TransferCost(machine, schedule.ranks), schedule, node);
 }
 
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule) {

@@ -37,7 +37,6 @@ struct NodeCost {
 };
 
 /// Predicts a node within a schedule; of an output the move to where it ends is part of it.
-NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule, NodeId node);
 NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
                 const Schedule &schedule, NodeId node);
 

@@ -6,13 +6,10 @@
 
 #include "compiler/plan/StepCost.h"
 
-#include "compiler/plan/WorkDims.h"
-
-#include "llvm/ADT/STLExtras.h"
+#include "compiler/plan/StepSeconds.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 namespace einsumc {
@@ -23,10 +20,9 @@ class Player {
 public:
   Player(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
          const std::vector<Link> &links)
-      : tree(tree), node(node), stepping(stepping), machine(machine), links(links),
-        footprint(
-            WorkDims::fused(localWork(tree, node, stepping.work.box(stepping.work.grid.firstRank)))
-                .footprint()) {}
+      : stepping(stepping), links(links),
+        elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))),
+        stepSeconds(tree, node, machine, &stepping) {}
 
   StepCost run() {
     int64_t chunks = 1;
@@ -43,7 +39,7 @@ private:
       double begin = computedAt(step, 1);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
         begin = std::max(begin, arrival(t, step));
-      const double seconds = computeSeconds(table->work(step), step);
+      const double seconds = stepSeconds.of(table->work(step), step);
       cost.computeSeconds += seconds;
       computed.push_back(begin + seconds);
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
@@ -62,7 +58,7 @@ private:
     Interval &range = work[stepping.dim];
     const auto busy = static_cast<double>(std::min(parts, range.size()));
     range.end = range.begin + (range.size() + parts - 1) / parts;
-    const double compute = computeSeconds(work, 1);
+    const double compute = stepSeconds.of(work, 1);
     double transfers = 0;
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
       transfers += transferSeconds(
@@ -119,7 +115,7 @@ private:
     const Traveller &traveller = stepping.travellers[t];
     const Link &link = links[t];
     const auto ranks = static_cast<double>(stepping.work.grid.extents[traveller.axis]);
-    const double words = elements * static_cast<double>(sizeInBytes(tree.elementType()));
+    const double words = elements * elementBytes;
     const double stages = std::ceil(std::log2(ranks));
     switch (traveller.movement) {
     case StepMovement::Bcast:
@@ -134,45 +130,13 @@ private:
     return 0;
   }
 
-  double computeSeconds(const Box &work, std::size_t step) {
-    std::vector<int64_t> extents;
-    for (const Interval &range : work)
-      extents.push_back(range.size());
-    const auto [found, isNew] = known.try_emplace(extents, 0);
-    if (isNew && volume(work) > 0) {
-      LocalWork part = localWork(tree, node, work);
-      part.footprint = footprint;
-      found->second = localCost(part, machine).seconds();
-    }
-    return found->second + (step > 0 && addsToOthers() ? readSeconds(work) : 0);
-  }
-
-  /// Whether a step adds to what the steps before, or other ranks, have summed up.
-  bool addsToOthers() const {
-    return stepping.sums || isRotatingResult(stepping.travellers.size() - 1);
-  }
-
-  /// Reading the step's part of the result, which it adds to.
-  double readSeconds(const Box &work) const {
-    const std::vector<DimId> dims = tree.iterationDims(node);
-    double elements = 1;
-    for (const DimId dim : tree.node(node).dims)
-      elements *= static_cast<double>(
-          work[static_cast<std::size_t>(llvm::find(dims, dim) - dims.begin())].size());
-    return elements * static_cast<double>(sizeInBytes(tree.elementType())) /
-           machine.memoryBandwidth;
-  }
-
-  const Tree &tree;
-  const NodeId node;
   const Stepping &stepping;
-  const Machine &machine;
   const std::vector<Link> &links;
+  const double elementBytes;
+  StepSeconds stepSeconds;
   std::optional<StepTable> table;
-  const double footprint;                       ///< elements of all steps' tensors
-  std::map<std::vector<int64_t>, double> known; ///< seconds of a step, by its extents
-  std::vector<double> computed;                 ///< by step: when
-  std::vector<double> sent;                     ///< when results were
+  std::vector<double> computed; ///< by step: when
+  std::vector<double> sent;     ///< when results were
   double linkIsFree = 0;
   StepCost cost;
 };

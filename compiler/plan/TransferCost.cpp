@@ -155,11 +155,9 @@ double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placem
 }
 
 double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {
-  const Layout layout = layoutOf(tree, input, placement);
-  const auto bytes = static_cast<double>(sizeInBytes(tree.elementType()));
-  const double most = static_cast<double>(layout.localSize(placement.grid.firstRank)) * bytes;
-  const double even =
-      static_cast<double>(tree.elements(input)) * bytes / static_cast<double>(ranks);
+  const double most = blockBytes(tree, input, placement);
+  const double even = static_cast<double>(tree.elements(input) * sizeInBytes(tree.elementType())) /
+                      static_cast<double>(ranks);
   if (most <= even)
     return 0;
   return exchangeLink({0, ranks, 1, ranks}).beta * (most - even);

@@ -50,12 +50,14 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
       options.library || !options.maySlice)
     return planned;
   PartialSchedule with = given;
-  const std::optional<Slices> slices =
-      chooseSlices(whole, static_cast<double>(*memory), [&](const Slices &tried) {
+  auto costOfPlan = [&](const PlannedTree &of) {
+    return SlicedCost{storedBytes(of.tree, of.schedule),
+                      costOf(of.tree, machine, of.schedule).seconds};
+  };
+  const std::optional<Slices> slices = chooseSlices(
+      whole, static_cast<double>(*memory), costOfPlan(planned), [&](const Slices &tried) {
         with.slices = tried;
-        const PlannedTree sliced = planSlice(whole, machine, with, options);
-        return SlicedCost{storedBytes(sliced.tree, sliced.schedule),
-                          costOf(sliced.tree, machine, sliced.schedule).seconds};
+        return costOfPlan(planSlice(whole, machine, with, options));
       });
   if (!slices)
     return planned;

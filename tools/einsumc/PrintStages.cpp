@@ -53,6 +53,7 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
   if (!schedule.slices.empty())
     out << "  label=\"" << countSlices(schedule.slices)
         << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
+  const TransferCost transfers(machine, schedule.ranks);
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
@@ -62,7 +63,7 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
       continue;
     }
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
-    const NodeCost cost = costOf(tree, machine, schedule, id);
+    const NodeCost cost = costOf(tree, machine, transfers, schedule, id);
     out << "  n" << id << " [shape=" << (node.isOutput ? "doubleoctagon" : "ellipse")
         << ", label=\"" << text << "\\n"
         << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
@@ -90,7 +91,7 @@ class JsonWriter {
 public:
   JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
              const Schedule &schedule, llvm::raw_ostream &out)
-      : tree(tree), machine(machine), schedule(schedule),
+      : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
         alternatives(einsumc::alternatives(tree, machine, options, kListed)),
         slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
@@ -136,7 +137,7 @@ private:
         json.value(tree.node(operand.node).name);
     });
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
-                  costOf(tree, machine, schedule, id));
+                  costOf(tree, machine, transfers, schedule, id));
     json.attribute("flops", slices * tree.flops(id));
     json.attribute("communication_bound_bytes",
                    slices * communicationBound(tree, id, schedule.ranks));
@@ -164,6 +165,7 @@ private:
   const Tree &tree;
   const Machine &machine;
   const Schedule &schedule;
+  const TransferCost transfers;
   const std::vector<std::vector<Alternative>> alternatives;
   const double slices; ///< how many
   llvm::json::OStream json;

@@ -23,7 +23,7 @@ public:
       : engine(engine), stepping(stepping), elementBytes(elementBytes), transport(transport),
         begin(begin) {}
 
-  std::vector<LoopPart> run(const std::function<double(const Box &)> &seconds) {
+  std::vector<LoopPart> run(const std::function<double(const Box &, std::size_t step)> &seconds) {
     for (const int64_t rank : transport.ranks()) {
       indexOf.emplace(rank, parts.size());
       tables.emplace_back(stepping, rank);
@@ -37,11 +37,11 @@ public:
   }
 
 private:
-  void addSteps(const std::function<double(const Box &)> &seconds) {
+  void addSteps(const std::function<double(const Box &, std::size_t step)> &seconds) {
     LoopPart &part = parts.back();
     Id before = begin(part.rank);
     for (std::size_t s = 0; s < tables.back().steps(); ++s) {
-      const Id step = engine.addDelay(seconds(tables.back().work(s)));
+      const Id step = engine.addDelay(seconds(tables.back().work(s), s));
       engine.after(step, before);
       part.steps.push_back(before = step);
     }
@@ -210,7 +210,7 @@ private:
 
 std::vector<LoopPart> addLoop(EventEngine &engine, const Stepping &stepping, double elementBytes,
                               LoopTransport &transport, const std::function<Id(int64_t)> &begin,
-                              const std::function<double(const Box &)> &seconds) {
+                              const std::function<double(const Box &, std::size_t step)> &seconds) {
   return Builder(engine, stepping, elementBytes, transport, begin).run(seconds);
 }
 

@@ -49,11 +49,11 @@ struct LoopPart {
 /// transfer for its data and for the slot that it goes to, two for a traveller (`pace` + 1 for
 /// sums that rotate). The messages of a traveller reach a rank one after the other.
 /// \param begin of a rank: what all of its part comes after
-/// \param seconds that a box of work takes
+/// \param seconds that a box of work takes in a step
 std::vector<LoopPart> addLoop(EventEngine &engine, const Stepping &stepping, double elementBytes,
                               LoopTransport &transport,
                               const std::function<EventEngine::Id(int64_t rank)> &begin,
-                              const std::function<double(const Box &)> &seconds);
+                              const std::function<double(const Box &, std::size_t step)> &seconds);
 
 } // namespace einsumc::sim
 

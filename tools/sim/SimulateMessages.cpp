@@ -6,9 +6,9 @@
 
 #include "LoopGraph.h"
 #include "Simulation.h"
-#include "StepSeconds.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/StepSeconds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -169,8 +169,9 @@ private:
     for (const Hop &hop : hops.before)
       addHop(hop);
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
-    StepSeconds seconds(tree, machine, node);
-    if (const std::optional<Stepping> stepping = steppingOf(tree, node, on))
+    const std::optional<Stepping> stepping = steppingOf(tree, node, on);
+    StepSeconds seconds(tree, node, machine, stepping ? &*stepping : nullptr);
+    if (stepping)
       addSteps(*stepping, seconds);
     else
       addCompute(workLayout(tree, node, on), seconds);
@@ -195,7 +196,7 @@ private:
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport,
         [&](int64_t rank) { return here[static_cast<std::size_t>(rank)]; },
-        [&](const Box &work) { return seconds.of(work); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step); });
     for (const LoopPart &part : parts) {
       const auto index = static_cast<std::size_t>(part.rank);
       const Id end = engine.addDelay(0);

@@ -8,9 +8,9 @@
 #include "LoopGraph.h"
 #include "LoopPatterns.h"
 #include "Simulation.h"
-#include "StepSeconds.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/StepSeconds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -122,10 +122,11 @@ private:
     transfers.assign(clocks.size(), 0);
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
     const NodeHops hops = hopsOf(tree, schedule, node);
-    StepSeconds seconds(tree, machine, node);
     for (const Hop &hop : hops.before)
       playHop(hop);
-    if (const std::optional<Stepping> stepping = steppingOf(tree, node, on))
+    const std::optional<Stepping> stepping = steppingOf(tree, node, on);
+    StepSeconds seconds(tree, node, machine, stepping ? &*stepping : nullptr);
+    if (stepping)
       playLoop(*stepping, seconds);
     else
       playCompute(workLayout(tree, node, on), seconds);
@@ -168,7 +169,7 @@ private:
     LockStep transport(engine, stepping, machine, network);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport, [&](int64_t /*rank*/) { return begin; },
-        [&](const Box &work) { return seconds.of(work); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step); });
     engine.run();
     transport.patterns.addTo(result.linkBytes);
     double end = 0, compute = 0;
