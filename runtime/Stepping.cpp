@@ -11,16 +11,19 @@
 
 namespace einsumc {
 
+bool rotatesResult(const Stepping &stepping) {
+  const Traveller &traveller = stepping.travellers.front();
+  return traveller.role == 2 && traveller.movement == StepMovement::Ring;
+}
+
 StepTable::StepTable(const Stepping &stepping, int64_t rank)
-    : stepping(stepping), ownRank(rank), coordinates(stepping.work.grid.coordinates(rank)),
-      rotatesResult(stepping.travellers.front().role == 2 &&
-                    stepping.travellers.front().movement == StepMovement::Ring) {
+    : stepping(stepping), ownRank(rank), coordinates(stepping.work.grid.coordinates(rank)) {
   const std::vector<Step> chunks = chunksInOrder();
   chunkCount = chunks.size();
   auto add = [&](const Step &chunk, int64_t part) {
     table.push_back({blockOf(chunk.range, stepping.pace, part), chunk.owners});
   };
-  if (rotatesResult) // A chunk's sums come while another part of it is computed.
+  if (rotatesResult(stepping)) // A chunk's sums come while another part of it is computed.
     for (const Step &chunk : chunks)
       for (int64_t part = 0; part < stepping.pace; ++part)
         add(chunk, part);
@@ -96,11 +99,12 @@ std::size_t StepTable::firstChunk(const std::vector<Step> &chunks) const {
     first += static_cast<std::size_t>(own - chunks.begin());
   }
   // Sums that rotate reach their owner in the last step.
-  return chunks.empty() ? 0 : (first + (rotatesResult ? 1 : 0)) % chunks.size();
+  return chunks.empty() ? 0 : (first + (rotatesResult(stepping) ? 1 : 0)) % chunks.size();
 }
 
 bool StepTable::beginsRound(std::size_t step) const {
-  return rotatesResult ? step < static_cast<std::size_t>(stepping.pace) : step % chunkCount == 0;
+  return rotatesResult(stepping) ? step < static_cast<std::size_t>(stepping.pace)
+                                 : step % chunkCount == 0;
 }
 
 Box StepTable::work(std::size_t step) const {
@@ -140,7 +144,7 @@ std::vector<Passage> StepTable::arrivals(std::size_t traveller) const {
         add(source(traveller, s), static_cast<int64_t>(s), chunk(traveller, s));
     return result;
   }
-  if (rotatesResult) {
+  if (rotatesResult(stepping)) {
     const int64_t next = rankAt(traveller, (coordinate(traveller) + 1) % extent(traveller));
     for (std::size_t s = 0; s < steps(); ++s)
       if (!beginsRound(s))
@@ -168,7 +172,7 @@ std::vector<Passage> StepTable::departures(std::size_t traveller) const {
         rankAt(traveller, (coordinate(traveller) + extent(traveller) - 1) % extent(traveller));
     for (std::size_t s = 0; s < steps(); ++s)
       if (!isOwn(traveller, s))
-        add(rotatesResult ? previous : owner(traveller, s), static_cast<int64_t>(s),
+        add(rotatesResult(stepping) ? previous : owner(traveller, s), static_cast<int64_t>(s),
             chunk(traveller, s));
     return result;
   }

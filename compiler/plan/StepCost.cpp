@@ -76,16 +76,13 @@ private:
   }
 
   bool isResult(std::size_t t) const { return stepping.travellers[t].role == 2; }
-  bool isRotatingResult(std::size_t t) const {
-    return isResult(t) && stepping.travellers[t].movement == StepMovement::Ring;
-  }
 
   /// When the chunk that a step needs is there.
   double arrival(std::size_t t, std::size_t step) {
     // Two slots: the one that the chunk goes to was used two steps before.
     constexpr std::size_t kSlots = 2;
     const auto pace = static_cast<std::size_t>(stepping.pace);
-    if (isRotatingResult(t)) // All ranks keep pace with each other: the neighbour had it last.
+    if (rotatesResult(stepping)) // All ranks keep pace with each other: the neighbour had it last.
       return step < pace ? 0 : transfer(t, step, computedAt(step, pace));
     if (isResult(t))
       return step < kSlots || sent.size() < kSlots ? 0 : sent[sent.size() - kSlots];
@@ -98,7 +95,7 @@ private:
 
   /// What is added to others' sums, or goes back to the root, when a step is computed.
   void sendResult(std::size_t t, std::size_t step) {
-    if (isResult(t) && !isRotatingResult(t))
+    if (isResult(t) && !rotatesResult(stepping))
       sent.push_back(transfer(t, step, computed[step]));
   }
 

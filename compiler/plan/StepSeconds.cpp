@@ -21,9 +21,7 @@ StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
     return;
   const Box whole = stepping->work.box(stepping->work.grid.firstRank);
   footprint = WorkDims::fused(localWork(tree, node, whole)).footprint();
-  const Traveller &last = stepping->travellers.back();
-  adds = stepping->sums ||
-         (last.role == static_cast<std::size_t>(Role::C) && last.movement == StepMovement::Ring);
+  adds = stepping->sums || rotatesResult(*stepping);
 }
 
 double StepSeconds::of(const Box &work, std::size_t step) {

@@ -109,10 +109,10 @@ private:
       for (std::size_t d = limits.dims; d < byUse.size(); ++d)
         addRest(byUse[d]);
       byUse.resize(limits.dims);
-      // In the order of the tree's dims, so that equal tensors are cut alike.
       dims = std::move(byUse);
     }
     llvm::erase_if(dims, [](const CutDim &dim) { return dim.extent == 1; });
+    // In the order of the tree's dims, so that equal tensors are cut alike.
     llvm::sort(dims, [](const CutDim &a, const CutDim &b) { return a.dim < b.dim; });
   }
 

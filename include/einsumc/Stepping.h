@@ -62,6 +62,9 @@ struct Passage {
   bool operator==(const Passage &) const = default;
 };
 
+/// Whether what rotates are sums: a ring over the result.
+bool rotatesResult(const Stepping &stepping);
+
 /// What one rank does in every step.
 class StepTable {
 public:
@@ -111,7 +114,6 @@ private:
   int64_t ownRank;
   std::vector<int64_t> coordinates;
   std::size_t chunkCount = 0; ///< steps for each part of a chunk
-  bool rotatesResult = false; ///< the parts of a chunk come one after the other
   std::vector<Step> table;
 };
 

@@ -49,7 +49,6 @@ private:
 
   const Traveller &current() const { return stepping.travellers[traveller]; }
   bool isResult() const { return current().role == 2; }
-  bool rotatesResult() const { return isResult() && current().movement == StepMovement::Ring; }
   std::size_t indexFor(int64_t rank) const { return indexOf.at(transport.standInFor(rank)); }
   double bytesOf(const Box &box) const { return static_cast<double>(volume(box)) * elementBytes; }
 
@@ -89,7 +88,7 @@ private:
     const double bytes = bytesOf(passage.box);
     if (current().movement == StepMovement::Bcast)
       return join(r, step, passage.peer, bytes);
-    const bool leaves = isResult() && !rotatesResult();
+    const bool leaves = isResult() && !rotatesResult(stepping);
     const int64_t from = leaves ? parts[r].rank : passage.peer;
     const int64_t to = leaves ? passage.peer : parts[r].rank;
     const Id id = transport.message(traveller, step, from, to, bytes);
@@ -126,13 +125,13 @@ private:
   /// Steps and transfers of one rank wait for each other.
   void connect(std::size_t r) {
     const std::vector<Id> &steps = parts[r].steps;
-    if (isResult() && !rotatesResult())
+    if (isResult() && !rotatesResult(stepping))
       return connectResults(r);
     const auto pace = static_cast<std::size_t>(stepping.pace);
-    const std::size_t slots = rotatesResult() ? pace + 1 : 2;
+    const std::size_t slots = rotatesResult(stepping) ? pace + 1 : 2;
     std::vector<std::size_t> users; // of slots, in turn
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      if (rotatesResult() && s < pace)
+      if (rotatesResult(stepping) && s < pace)
         users.push_back(s); // computed into a slot without an arrival
       const std::optional<Id> &arrival = atStep[r][s];
       if (!arrival)
@@ -150,7 +149,8 @@ private:
     engine.after(filling, parts[r].steps[user]);
     if (current().movement != StepMovement::Ring)
       return;
-    const std::size_t next = user + (rotatesResult() ? static_cast<std::size_t>(stepping.pace) : 1);
+    const std::size_t next =
+        user + (rotatesResult(stepping) ? static_cast<std::size_t>(stepping.pace) : 1);
     const std::size_t before = neighbour(r, -1);
     if (next < atStep[before].size() && atStep[before][next] && *atStep[before][next] != filling)
       engine.after(filling, *atStep[before][next]);
@@ -162,7 +162,7 @@ private:
       return;
     const std::size_t next = neighbour(r, 1);
     const auto pace = static_cast<std::size_t>(stepping.pace);
-    if (rotatesResult()) {
+    if (rotatesResult(stepping)) {
       if (s >= pace)
         engine.after(arrival, parts[next].steps[s - pace]);
     } else if (s > 0 && s % (parts[r].steps.size() / pace) != 0 && atStep[next][s - 1]) {

@@ -10,15 +10,6 @@
 
 namespace einsumc::sim {
 
-namespace {
-
-bool rotatesResult(const Stepping &stepping) {
-  const Traveller &first = stepping.travellers.front();
-  return first.role == 2 && first.movement == StepMovement::Ring;
-}
-
-} // namespace
-
 LoopPatterns::LoopPatterns(const Stepping &stepping, const Network &network)
     : stepping(stepping), network(network) {
   const Grid &grid = stepping.work.grid;
