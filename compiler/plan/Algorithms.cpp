@@ -167,8 +167,8 @@ std::string lackText(const Tree &tree, NodeId node, llvm::StringRef name, const 
 
 } // namespace
 
-NodeSchedule localSchedule(int64_t ranks) {
-  return {{{ranks}, 0}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}};
+NodeSchedule localSchedule(int64_t ranks, int64_t firstRank) {
+  return {{{ranks}, firstRank}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}};
 }
 
 NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks) {

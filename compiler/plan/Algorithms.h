@@ -20,8 +20,8 @@ namespace einsumc {
 /// Parts of what a rank computes that stream from the root: one comes while another is computed.
 constexpr int64_t kStreamedParts = 4;
 
-/// All ranks compute the same.
-NodeSchedule localSchedule(int64_t ranks);
+/// So many ranks from one on compute the same.
+NodeSchedule localSchedule(int64_t ranks, int64_t firstRank = 0);
 
 /// One axis of all ranks that cuts the node along a dim: a travelling input is copied to all; a
 /// travelling result is added up into blocks of its longest dim, or everywhere if it has none

@@ -21,8 +21,9 @@ namespace {
 /// The ways in which the travellers of one cut of the work may move.
 class Movements {
 public:
-  Movements(const Tree &tree, NodeId node, const WorkCut &cut, const CandidateLimits &limits)
-      : tree(tree), node(node), cut(cut), limits(limits), schedule{{cut.extents, 0}, {}} {}
+  Movements(const Tree &tree, NodeId node, const WorkCut &cut, int64_t firstRank,
+            const CandidateLimits &limits)
+      : tree(tree), node(node), cut(cut), limits(limits), schedule{{cut.extents, firstRank}, {}} {}
 
   std::vector<NodeSchedule> run() {
     addAxis();
@@ -33,7 +34,8 @@ private:
   void addAxis() {
     const std::size_t axis = schedule.axes.size();
     if (axis == cut.loops.size()) {
-      if (isWorthwhile() && checkNodeSchedule(tree, node, schedule, schedule.grid.size()).empty())
+      if (isWorthwhile() &&
+          checkNodeSchedule(tree, node, schedule, rangeOf(schedule.grid).end()).empty())
         found.push_back(schedule);
       return;
     }
@@ -303,16 +305,16 @@ Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, cons
 }
 
 std::vector<Candidate> candidatesOf(const Tree &tree, NodeId node, const Machine &machine,
-                                    const TransferCost &transfers, int64_t ranks,
+                                    const TransferCost &transfers, const RankRange &ranks,
                                     const std::vector<int> &lifetimes,
                                     const CandidateLimits &limits) {
   Choice choice(tree, node, machine, transfers, limits);
-  choice.add(localSchedule(ranks));
-  if (ranks == 1)
+  choice.add(localSchedule(ranks.size, ranks.first));
+  if (ranks.size == 1)
     return choice.run();
-  choice.add(localSchedule(1));
-  for (const WorkCut &cut : workCuts(tree, node, machine, ranks, lifetimes, limits.cuts))
-    for (NodeSchedule &schedule : Movements(tree, node, cut, limits).run())
+  choice.add(localSchedule(1, ranks.first));
+  for (const WorkCut &cut : workCuts(tree, node, machine, ranks.size, lifetimes, limits.cuts))
+    for (NodeSchedule &schedule : Movements(tree, node, cut, ranks.first, limits).run())
       choice.add(std::move(schedule));
   return choice.run();
 }

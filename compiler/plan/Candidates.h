@@ -8,6 +8,7 @@
 #define EINSUMC_PLAN_CANDIDATES_H
 
 #include "compiler/plan/Cost.h"
+#include "compiler/plan/RankTimes.h"
 #include "compiler/plan/WorkCuts.h"
 
 #include <vector>
@@ -43,15 +44,15 @@ struct CandidateLimits {
   bool isSparing = false;
 };
 
-/// The node's candidates, the fastest first: for every cut of the work (`workCuts`), and for one
-/// rank and all ranks that compute the same, every way in which the model lets the travellers move.
-/// An operand that is collected before the compute counts as one that must be there, since where it
-/// comes from is its own choice.
+/// The node's candidates on some ranks, the fastest first: for every cut of the work (`workCuts`),
+/// and for one rank and all these ranks that compute the same, every way in which the model lets
+/// the travellers move. An operand that is collected before the compute counts as one that must be
+/// there, since where it comes from is its own choice.
 ///
 /// Left out is what another candidate with moves before and after it does at least as fast, and,
 /// when memory is short, with no more bytes.
 std::vector<Candidate> candidatesOf(const Tree &tree, NodeId node, const Machine &machine,
-                                    const TransferCost &transfers, int64_t ranks,
+                                    const TransferCost &transfers, const RankRange &ranks,
                                     const std::vector<int> &lifetimes,
                                     const CandidateLimits &limits);
 

@@ -36,9 +36,9 @@ template <class T> struct Distinct {
 
 } // namespace
 
-ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers,
+ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers, int64_t ranks,
                            std::vector<TensorChoices> given)
-    : tree(tree), transfers(transfers), choices(std::move(given)) {
+    : tree(tree), transfers(transfers), ranks(ranks), choices(std::move(given)) {
   for (NodeId id = 0; id < tree.size(); ++id) {
     const TensorChoices &of = choices[static_cast<std::size_t>(id)];
     counts.push_back(of.homes.size());
@@ -108,6 +108,8 @@ std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {
   std::vector<CostTable> tables;
   for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
     CostTable table{{tensor}, choices[tensor].seconds};
+    for (std::size_t choice = 0; choice < choices[tensor].finalSeconds.size(); ++choice)
+      table.values[choice] += choices[tensor].finalSeconds[choice];
     if (!prices.empty()) {
       double whileStored = 0;
       for (NodeId node = firstUses[tensor]; node <= lastUses[tensor]; ++node)
@@ -155,31 +157,57 @@ std::vector<std::size_t> ChoiceTables::withChoice(std::vector<std::size_t> chose
   return chosen;
 }
 
-double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) const {
-  double sum = seconds(chosen);
-  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
-    if (!choices[tensor].candidates.empty()) {
-      const Candidate &candidate = choices[tensor].candidates[chosen[tensor]];
-      sum += candidate.cost.seconds - candidate.score;
-    }
-  return sum;
-}
-
 double ChoiceTables::valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const {
   const std::size_t tensor = edge.variables[0], user = edge.variables[1];
   return edge.values[chosen[tensor] * counts[user] + chosen[user]];
 }
 
-double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
-  double sum = 0;
-  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
-    sum += choices[tensor].seconds[chosen[tensor]];
-  for (const Edge &edge : edges)
-    sum += valueOf(edge.seconds, chosen);
-  return sum;
+double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDoubt) const {
+  RankTimes times(ranks);
+  auto rangeOfHome = [&](NodeId tensor) {
+    const auto index = static_cast<std::size_t>(tensor);
+    return rangeOf(choices[index].homes[chosen[index]].grid);
+  };
+  std::size_t edge = 0; // They are in the order of their users.
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    const std::size_t choice = chosen[static_cast<std::size_t>(id)];
+    if (of(id).candidates.empty()) {
+      times.add(rangeOfHome(id), of(id).seconds[choice]);
+      continue;
+    }
+    const Candidate &candidate = of(id).candidates[choice];
+    NodeSeconds node{rangeOf(candidate.schedule.grid),
+                     {},
+                     withDoubt ? candidate.score : candidate.cost.seconds,
+                     std::nullopt};
+    for (; edge < edges.size() && edges[edge].user == id; ++edge)
+      node.supplies.push_back(
+          {rangeOfHome(edges[edge].tensor), valueOf(edges[edge].seconds, chosen)});
+    if (!of(id).finalSeconds.empty())
+      node.final = {{0, ranks}, of(id).finalSeconds[choice]};
+    times.run(node);
+  }
+  return times.most();
 }
 
-Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen, int64_t ranks) const {
+double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) const {
+  return finish(chosen, false);
+}
+
+double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
+  return finish(chosen, true);
+}
+
+double ChoiceTables::readSeconds(const std::vector<std::size_t> &chosen) const {
+  RankTimes times(ranks);
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
+    if (choices[tensor].candidates.empty())
+      times.add(rangeOf(choices[tensor].homes[chosen[tensor]].grid),
+                choices[tensor].seconds[chosen[tensor]]);
+  return times.most();
+}
+
+Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen) const {
   Schedule schedule;
   schedule.ranks = ranks;
   schedule.inputs.resize(choices.size());

@@ -19,6 +19,7 @@ namespace einsumc {
 struct TensorChoices {
   std::vector<Placement> homes;      ///< by choice
   std::vector<double> seconds;       ///< by choice: computing it, or reading it there
+  std::vector<double> finalSeconds;  ///< by choice, of outputs: moving it to where it ends
   std::vector<Candidate> candidates; ///< by choice; of inputs none
   /// An input with a single user, which lies where that needs it: to read it elsewhere and move it
   /// sends as much as it saves in reading.
@@ -31,9 +32,11 @@ using BytePrices = std::vector<double>;
 /// The choices of all tensors of a tree, with the costs that depend on one or on two neighbours.
 class ChoiceTables {
 public:
-  ChoiceTables(const Tree &tree, const TransferCost &transfers, std::vector<TensorChoices> choices);
+  /// \param ranks of the schedule
+  ChoiceTables(const Tree &tree, const TransferCost &transfers, int64_t ranks,
+               std::vector<TensorChoices> choices);
 
-  /// By tensor: the choice with which all together take the least time, and what else bytes cost.
+  /// By tensor: the choice with which the sum of all their times is least, and of what bytes cost.
   std::vector<std::size_t> cheapest(const BytePrices &prices = {}) const;
   /// The same with one tensor's choice given.
   std::vector<std::size_t> cheapestWith(NodeId tensor, std::size_t choice,
@@ -44,11 +47,14 @@ public:
   /// Tensors, inputs among them.
   NodeId size() const { return tree.size(); }
   const TensorChoices &of(NodeId tensor) const { return choices[static_cast<std::size_t>(tensor)]; }
-  /// What choices take in seconds, as it was estimated, and with what is added for doubt.
+  /// When the last rank is done with what choices give it to do, in seconds, as it was estimated,
+  /// and with what is added for doubt.
   double predictedSeconds(const std::vector<std::size_t> &chosen) const;
   double seconds(const std::vector<std::size_t> &chosen) const;
+  /// What is charged for copies of inputs.
+  double readSeconds(const std::vector<std::size_t> &chosen) const;
   /// The schedule that choices make; nothing is said yet of where outputs end.
-  Schedule scheduleOf(const std::vector<std::size_t> &chosen, int64_t ranks) const;
+  Schedule scheduleOf(const std::vector<std::size_t> &chosen) const;
   /// By node: about how many bytes the busiest rank stores with these choices while it runs:
   /// tensors that live, copies of its operands, and the memory of its stepping loop.
   std::vector<double> bytesAt(const std::vector<std::size_t> &chosen) const;
@@ -65,9 +71,11 @@ private:
   std::vector<CostTable> tablesAt(const BytePrices &prices) const;
   void addEdge(NodeId user, std::size_t operand);
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
+  double finish(const std::vector<std::size_t> &chosen, bool withDoubt) const;
 
   const Tree &tree;
   const TransferCost &transfers;
+  const int64_t ranks;
   const std::vector<TensorChoices> choices;
   std::vector<std::size_t> counts;
   std::vector<NodeId> firstUses, lastUses; ///< by tensor: the nodes while which it is stored

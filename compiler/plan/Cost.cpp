@@ -8,6 +8,7 @@
 
 #include "compiler/ir/Moves.h"
 #include "compiler/plan/LocalCost.h"
+#include "compiler/plan/RankTimes.h"
 #include "compiler/plan/StepCost.h"
 
 #include <algorithm>
@@ -42,47 +43,67 @@ RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Mac
   return cost;
 }
 
-NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
-                const Schedule &schedule, NodeId node) {
+namespace {
+
+/// A node's prediction, and by operand what supplying it takes.
+struct SuppliedCost {
+  NodeCost cost;
+  NodeSeconds seconds;
+};
+
+SuppliedCost suppliedCost(const Tree &tree, const Machine &machine, const TransferCost &transfers,
+                          const Schedule &schedule, NodeId node) {
   const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
   const RunCost run = runCost(tree, node, on, machine, transfers);
   NodeCost cost{run.seconds, run.computeSeconds, run.transferSeconds, 0,
                 trafficBytes(tree, schedule, node)};
+  NodeSeconds parts{rangeOf(on.grid), {}, run.seconds, std::nullopt};
   const std::optional<Stepping> stepping = steppingOf(tree, node, on);
   const std::vector<Operand> &operands = tree.node(node).operands;
-  for (std::size_t o = 0; o < operands.size(); ++o)
-    cost.supplySeconds += transfers.supplySeconds(
-        tree, operands[o].node, homePlacement(tree, schedule, operands[o].node),
-        workPlacement(tree, node, on, static_cast<Role>(o)),
-        travels(stepping, static_cast<Role>(o)));
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const auto role = static_cast<Role>(o);
+    const Placement home = homePlacement(tree, schedule, operands[o].node);
+    const double seconds = transfers.supplySeconds(
+        tree, operands[o].node, home, workPlacement(tree, node, on, role), travels(stepping, role));
+    parts.supplies.push_back({rangeOf(home.grid), seconds});
+    cost.supplySeconds += seconds;
+  }
   cost.seconds += cost.supplySeconds;
   if (const auto &final = schedule.finals[static_cast<std::size_t>(node)]) {
-    const double moved =
+    const double seconds =
         transfers.moveSeconds(tree, node, storedPlacement(tree, node, on, Role::C), *final);
-    cost.transferSeconds += moved;
-    cost.seconds += moved;
+    parts.final = {rangeOf(final->grid), seconds};
+    cost.transferSeconds += seconds;
+    cost.seconds += seconds;
   }
-  return cost;
+  return {cost, parts};
+}
+
+} // namespace
+
+NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
+                const Schedule &schedule, NodeId node) {
+  return suppliedCost(tree, machine, transfers, schedule, node).cost;
 }
 
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule) {
   const TransferCost transfers(machine, schedule.ranks);
-  NodeCost total;
+  RankTimes all(schedule.ranks), computing(schedule.ranks), transferring(schedule.ranks),
+      supplying(schedule.ranks);
+  double bytes = 0;
   for (NodeId id = 0; id < tree.size(); ++id) {
     if (tree.node(id).kind == NodeKind::Input)
       continue;
-    const NodeCost cost = costOf(tree, machine, transfers, schedule, id);
-    total.seconds += cost.seconds;
-    total.computeSeconds += cost.computeSeconds;
-    total.transferSeconds += cost.transferSeconds;
-    total.supplySeconds += cost.supplySeconds;
-    total.bytes += cost.bytes;
+    const auto [cost, parts] = suppliedCost(tree, machine, transfers, schedule, id);
+    all.run(parts);
+    computing.add(parts.ranks, cost.computeSeconds);
+    transferring.add(parts.ranks, cost.transferSeconds);
+    supplying.add(parts.ranks, cost.supplySeconds);
+    bytes += cost.bytes;
   }
   const auto slices = static_cast<double>(countSlices(schedule.slices));
-  for (double *part : {&total.seconds, &total.computeSeconds, &total.transferSeconds,
-                       &total.supplySeconds, &total.bytes})
-    *part *= slices;
-  return total;
+  return {slices * all.most(), slices * computing.most(), slices * transferring.most(),
+          slices * supplying.most(), slices * bytes};
 }
 
 } // namespace einsumc

@@ -40,7 +40,9 @@ struct NodeCost {
 NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
                 const Schedule &schedule, NodeId node);
 
-/// The prediction for a whole schedule: the sum of the nodes', of all slices.
+/// The prediction for a whole schedule, of all slices: when the last rank is done, where ranks that
+/// do different nodes do so at the same time; of compute and transfers, those of the rank with
+/// most; bytes of all.
 NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedule);
 
 } // namespace einsumc

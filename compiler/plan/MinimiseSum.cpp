@@ -241,22 +241,65 @@ bool improve(std::size_t variable, const Choices &extents, const std::vector<Cos
   return best != before;
 }
 
+/// For each variable the choice that would be best if all others suited it.
+Choices optimisticChoices(const Choices &extents, const std::vector<CostTable> &tables) {
+  std::vector<std::vector<double>> sums;
+  for (const std::size_t extent : extents)
+    sums.emplace_back(extent, 0.0);
+  for (const CostTable &table : tables) {
+    std::size_t stride = table.values.size();
+    for (const std::size_t v : table.variables) {
+      stride /= extents[v];
+      std::vector<double> least(extents[v], std::numeric_limits<double>::infinity());
+      for (std::size_t place = 0; place < table.values.size(); ++place) {
+        double &of = least[place / stride % extents[v]];
+        of = std::min(of, table.values[place]);
+      }
+      for (std::size_t choice = 0; choice < extents[v]; ++choice)
+        sums[v][choice] += least[choice];
+    }
+  }
+  Choices best;
+  for (const std::vector<double> &of : sums)
+    best.push_back(static_cast<std::size_t>(std::min_element(of.begin(), of.end()) - of.begin()));
+  return best;
+}
+
+/// Improves choices until nothing gets better. Returns whether the result is exact.
+bool improveAll(const Choices &extents, const std::vector<CostTable> &tables,
+                std::size_t largestTable, Choices &chosen) {
+  for (int round = 0; round < kRounds; ++round) {
+    Elimination elimination(extents, tables, largestTable);
+    elimination.run(chosen);
+    if (elimination.heldVariables().empty())
+      return true;
+    bool changed = false;
+    for (std::size_t variable : elimination.heldVariables())
+      changed = improve(variable, extents, tables, chosen) || changed;
+    if (!changed)
+      break;
+  }
+  return false;
+}
+
+double sumOf(const Choices &extents, const std::vector<CostTable> &tables, const Choices &chosen) {
+  double sum = 0;
+  for (const CostTable &table : tables)
+    sum += lookUp(table, extents, chosen);
+  return sum;
+}
+
 } // namespace
 
 std::vector<std::size_t> minimiseSum(const std::vector<std::size_t> &choices,
                                      const std::vector<CostTable> &tables,
                                      std::size_t largestTable) {
   Choices chosen(choices.size(), 0);
-  for (int round = 0; round < kRounds; ++round) {
-    Elimination elimination(choices, tables, largestTable);
-    elimination.run(chosen);
-    bool changed = false;
-    for (std::size_t variable : elimination.heldVariables())
-      changed = improve(variable, choices, tables, chosen) || changed;
-    if (!changed)
-      break;
-  }
-  return chosen;
+  if (improveAll(choices, tables, largestTable, chosen))
+    return chosen;
+  Choices other = optimisticChoices(choices, tables);
+  improveAll(choices, tables, largestTable, other);
+  return sumOf(choices, tables, other) < sumOf(choices, tables, chosen) ? other : chosen;
 }
 
 } // namespace einsumc

@@ -25,9 +25,10 @@ struct CostTable {
 /// out of them. On the tables of a tree this is dynamic programming from the leaves to the root.
 ///
 /// The result is exact as long as no joint table exceeds \p largestTable entries. Where one would,
-/// the variable with the most neighbours is held at its choice so far (0 at first), and held
-/// variables are then improved one by one, and the others again with them, until nothing gets
-/// better or a fixed number of rounds is over; the sum never exceeds that of choices 0.
+/// the variable with the most neighbours is held at its choice so far, and held variables are then
+/// improved one by one, and the others again with them, until nothing gets better or a fixed number
+/// of rounds is over. This begins once with choices 0 and once with those that would be best if all
+/// neighbours suited them; the sum never exceeds that of choices 0.
 ///
 /// Of equal sums the smaller choice of each variable wins, so that ties go to choices 0.
 /// \param choices how many each variable has, at least 1

@@ -10,30 +10,65 @@
 #include "compiler/ir/Moves.h"
 #include "compiler/plan/ChoiceTables.h"
 #include "compiler/plan/MemoryPrices.h"
+#include "compiler/plan/NodeEstimate.h"
+#include "compiler/plan/RankGroups.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace einsumc {
 
 namespace {
 
+/// Whether whole trees take too long to be looked at again and again.
+bool isLarge(const Tree &tree) {
+  constexpr NodeId kSmallTree = 40;
+  return tree.size() > kSmallTree;
+}
+
+/// Chooses, with the ranks given that may compute each node.
 class Planner {
 public:
-  Planner(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), machine(machine), options(options), transfers(machine, options.ranks),
-        limits(limitsFor(tree)) {}
-
-  Schedule run() {
+  /// \param ranges by node
+  Planner(const Tree &tree, const Machine &machine, const PlanOptions &options,
+          std::vector<RankRange> ranges)
+      : tree(tree), machine(machine), options(options), ranges(std::move(ranges)),
+        transfers(machine, options.ranks), limits(limitsFor(tree)) {
     decide();
-    return completed(chosen);
   }
 
-  std::vector<std::vector<Alternative>> alternatives(std::size_t most) {
-    decide();
+  Schedule schedule() const { return completed(chosen); }
+
+  /// Whether this takes less time than a simpler choice does, or fits the memory when that does
+  /// not.
+  bool isBetterThan(const Planner &other) const {
+    if (options.memory) {
+      const auto memory = static_cast<double>(*options.memory);
+      const double own = storedBytes(tree, schedule()),
+                   others = storedBytes(tree, other.schedule());
+      if (std::max(own, others) > memory)
+        return own < others;
+    }
+    constexpr double kDoubt = 1.02; // Of two that are about as fast the simpler one is chosen.
+    return kDoubt * tables->seconds(chosen) < other.tables->seconds(other.chosen);
+  }
+
+  /// Whether fewer ranks may be faster: most of the time goes to transfers, and memory suffices.
+  bool mayHaveTooManyRanks() const {
+    double computing = 0;
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (!tables->of(id).candidates.empty())
+        computing +=
+            tables->of(id).candidates[chosen[static_cast<std::size_t>(id)]].cost.computeSeconds;
+    return !limits.isSparing && 2 * computing < tables->seconds(chosen);
+  }
+
+  std::vector<std::vector<Alternative>> alternatives(std::size_t most) const {
     std::vector<std::vector<Alternative>> all(static_cast<std::size_t>(tree.size()));
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
@@ -43,13 +78,13 @@ public:
 
 private:
   void decide() {
-    tables.emplace(tree, transfers, choices());
+    tables.emplace(tree, transfers, options.ranks, choices());
     chosen = tables->cheapest();
     const auto memory = static_cast<double>(options.memory.value_or(0));
     if (!options.memory || storedBytes(tree, completed(chosen)) <= memory)
       return;
     limits.isSparing = true;
-    tables.emplace(tree, transfers, choices());
+    tables.emplace(tree, transfers, options.ranks, choices());
     chosen = cheapestWithin(*tables, memory, [&](const std::vector<std::size_t> &tried) {
       return storedBytes(tree, completed(tried));
     });
@@ -70,15 +105,15 @@ private:
     if (auto fixed = options.fixed.nodes.find(id); fixed != options.fixed.nodes.end())
       choices.candidates = {candidateOf(tree, id, fixed->second, machine, transfers)};
     else
-      choices.candidates = candidatesOf(tree, id, machine, transfers, options.ranks,
-                                        lifetimesFrom(tree, id), limits);
+      choices.candidates =
+          candidatesOf(tree, id, machine, transfers, ranges[static_cast<std::size_t>(id)],
+                       lifetimesFrom(tree, id), limits);
     for (const Candidate &candidate : choices.candidates) {
       choices.homes.push_back(candidate.home);
       choices.seconds.push_back(candidate.score);
-      if (!tree.node(id).isOutput)
-        continue;
-      const Placement end = endOf(id, candidate.home);
-      choices.seconds.back() += transfers.moveSeconds(tree, id, candidate.home, end);
+      if (tree.node(id).isOutput)
+        choices.finalSeconds.push_back(
+            transfers.moveSeconds(tree, id, candidate.home, endOf(id, candidate.home)));
     }
   }
 
@@ -93,6 +128,12 @@ private:
   /// Wherever a user needs an input, it may lie.
   void addPlacements(NodeId input, std::vector<TensorChoices> &all) {
     TensorChoices &choices = all[static_cast<std::size_t>(input)];
+    std::optional<RankRange> users;
+    forEachUse(input, [&](NodeId user, Role) {
+      const RankRange &of = ranges[static_cast<std::size_t>(user)];
+      users = users ? hull(*users, of) : of;
+    });
+    const RankRange readers = users.value_or(RankRange{0, options.ranks});
     auto add = [&](const Placement &placement) {
       if (llvm::is_contained(choices.homes, placement))
         return;
@@ -113,8 +154,12 @@ private:
     int uses = 0;
     forEachUse(input, [&](NodeId user, Role role) {
       ++uses;
-      for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates)
-        add(candidate.needs[static_cast<std::size_t>(role)]);
+      for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates) {
+        const Placement &need = candidate.needs[static_cast<std::size_t>(role)];
+        add(need);
+        if (const auto everywhere = inEveryGroup(need, readers))
+          add(*everywhere);
+      }
     });
     choices.isReadInPlace = uses == 1 && !limits.isSparing;
     if (choices.isReadInPlace)
@@ -122,10 +167,28 @@ private:
     // Blocks of even size, from which copies are made when they are needed.
     const std::vector<int64_t> extents = tree.extents(input);
     for (int p = 0; p < static_cast<int>(extents.size()); ++p)
-      if (extents[static_cast<std::size_t>(p)] >= options.ranks)
-        add(normalised({{{options.ranks}, 0}, {split(p)}}));
-    if (choices.homes.empty())
-      add(normalised({{{options.ranks}, 0}, {copied()}}));
+      if (extents[static_cast<std::size_t>(p)] >= readers.size)
+        add(normalised({{{readers.size}, readers.first}, {split(p)}}));
+    if (choices.homes.empty() || !isOneGroup(readers))
+      add(normalised({{{readers.size}, readers.first}, {copied()}}));
+  }
+
+  /// Whether all nodes may have the same ranks.
+  bool isOneGroup(const RankRange &readers) const {
+    return llvm::all_of(ranges, [&](const RankRange &of) { return of == readers; });
+  }
+
+  /// What a node of a group needs, in all groups of the same size that the readers consist of.
+  std::optional<Placement> inEveryGroup(const Placement &need, const RankRange &readers) const {
+    const RankRange own = rangeOf(need.grid);
+    if (isOneGroup(readers) || own == readers || readers.size % own.size != 0 ||
+        (own.first - readers.first) % own.size != 0)
+      return std::nullopt;
+    Placement everywhere = need;
+    everywhere.grid.firstRank = readers.first;
+    everywhere.grid.extents.insert(everywhere.grid.extents.begin(), readers.size / own.size);
+    everywhere.axes.insert(everywhere.axes.begin(), copied());
+    return normalised(everywhere);
   }
 
   std::vector<Alternative> alternativesOf(NodeId id, std::size_t most) const {
@@ -138,8 +201,8 @@ private:
       if (!names.insert(algorithmName(tree, id, on)).second)
         continue;
       // The other nodes at their best, in large trees as they are.
-      found.push_back(alternative(id, isLarge() ? tables->withChoice(chosen, id, choice)
-                                                : tables->cheapestWith(id, choice)));
+      found.push_back(alternative(id, isLarge(tree) ? tables->withChoice(chosen, id, choice)
+                                                    : tables->cheapestWith(id, choice)));
     }
     std::stable_sort(
         found.begin() + 1, found.end(),
@@ -151,22 +214,12 @@ private:
   Alternative alternative(NodeId id, const std::vector<std::size_t> &choices) const {
     const Schedule schedule = completed(choices);
     const auto slices = static_cast<double>(countSlices(schedule.slices));
-    double reading = 0;
-    for (NodeId input = 0; input < tree.size(); ++input)
-      if (tree.node(input).kind == NodeKind::Input)
-        reading += transfers.readSeconds(tree, input, homePlacement(tree, schedule, input));
     return {schedule.nodes[static_cast<std::size_t>(id)],
             costOf(tree, machine, transfers, schedule, id),
-            reading * slices,
+            tables->readSeconds(choices) * slices,
             tables->predictedSeconds(choices) * slices,
-            isLarge() ? 0 : storedBytes(tree, schedule),
+            isLarge(tree) ? 0 : storedBytes(tree, schedule),
             false};
-  }
-
-  /// Whether whole trees take too long to be looked at for every alternative.
-  bool isLarge() const {
-    constexpr NodeId kSmallTree = 40;
-    return tree.size() > kSmallTree;
   }
 
   /// Where an output ends: never as partial sums.
@@ -182,7 +235,7 @@ private:
   }
 
   Schedule completed(const std::vector<std::size_t> &choices) const {
-    Schedule schedule = tables->scheduleOf(choices, options.ranks);
+    Schedule schedule = tables->scheduleOf(choices);
     schedule.slices = options.fixed.slices;
     for (NodeId id = 0; id < tree.size(); ++id) {
       if (isFreeInput(id))
@@ -245,21 +298,86 @@ private:
   const Tree &tree;
   const Machine &machine;
   const PlanOptions &options;
+  const std::vector<RankRange> ranges; ///< by node: the ranks that may compute it
   const TransferCost transfers;
   CandidateLimits limits;
   std::optional<ChoiceTables> tables;
   std::vector<std::size_t> chosen; ///< by tensor
 };
 
+/// Gives the nodes' ranks in some ways and takes what is best: all ranks for every node; fewer,
+/// where messages are most of the time; groups for independent parts of the tree.
+class PlannerChoice {
+public:
+  PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
+      : tree(tree), machine(machine), options(options) {}
+
+  std::unique_ptr<Planner> run() {
+    tryRanges(onRanks(options.ranks));
+    int64_t used = options.ranks;
+    for (int64_t fewer = used / kFewer; fewer > 0 && best->mayHaveTooManyRanks(); fewer /= kFewer) {
+      if (!tryRanges(onRanks(fewer)))
+        break;
+      used = fewer;
+    }
+    if (options.mayGroup)
+      tryGroups(std::min(options.ranks, kFewer * used));
+    return std::move(best);
+  }
+
+private:
+  static constexpr int64_t kFewer = 4;
+
+  /// The first ones for every node.
+  std::vector<RankRange> onRanks(int64_t ranks) const {
+    return std::vector<RankRange>(static_cast<std::size_t>(tree.size()), RankRange{0, ranks});
+  }
+
+  /// Whether they are better than all before.
+  bool tryRanges(std::vector<RankRange> ranges) {
+    if (llvm::is_contained(tried, ranges))
+      return false;
+    auto planner = std::make_unique<Planner>(tree, machine, options, ranges);
+    tried.push_back(std::move(ranges));
+    const bool isBetter = !best || planner->isBetterThan(*best);
+    if (isBetter)
+      best = std::move(planner);
+    return isBetter;
+  }
+
+  /// Groups of so many ranks, estimated as if nodes agreed about where results lie and as if they
+  /// did not, and of fewer as long as that helps.
+  void tryGroups(int64_t most) {
+    auto isFree = [&](NodeId node) { return options.fixed.nodes.count(node) == 0; };
+    NodeEstimate inPlace(tree, machine, Supply::InPlace, isFree);
+    NodeEstimate spread(tree, machine, Supply::Spread, isFree);
+    auto tryOn = [&](int64_t ranks, NodeEstimate &estimate) {
+      std::vector<RankRange> groups = rankGroups(tree, ranks, estimate);
+      return groups != onRanks(ranks) && tryRanges(std::move(groups));
+    };
+    tryOn(most, inPlace);
+    const int mayFail = isLarge(tree) ? 1 : 2;
+    int failures = 0;
+    for (int64_t ranks = most; ranks > 1 && failures < mayFail; ranks /= 2)
+      failures = tryOn(ranks, spread) ? 0 : failures + 1;
+  }
+
+  const Tree &tree;
+  const Machine &machine;
+  const PlanOptions &options;
+  std::unique_ptr<Planner> best;
+  std::vector<std::vector<RankRange>> tried;
+};
+
 } // namespace
 
 Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &options) {
-  return Planner(tree, machine, options).run();
+  return PlannerChoice(tree, machine, options).run()->schedule();
 }
 
 std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
                                                    const PlanOptions &options, std::size_t most) {
-  return Planner(tree, machine, options).alternatives(most);
+  return PlannerChoice(tree, machine, options).run()->alternatives(most);
 }
 
 CandidateLimits limitsFor(const Tree &tree) {

@@ -157,10 +157,10 @@ double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placem
 double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {
   const double most = blockBytes(tree, input, placement);
   const double even = static_cast<double>(tree.elements(input) * sizeInBytes(tree.elementType())) /
-                      static_cast<double>(ranks);
+                      static_cast<double>(placement.grid.size());
   if (most <= even)
     return 0;
-  return exchangeLink({0, ranks, 1, ranks}).beta * (most - even);
+  return exchangeLink(ranksOf(placement.grid, placement.grid)).beta * (most - even);
 }
 
 } // namespace einsumc

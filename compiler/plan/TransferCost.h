@@ -24,8 +24,7 @@ namespace einsumc {
 /// the network when all ranks send at a time. Remembers what it was asked; not for threads.
 class TransferCost {
 public:
-  TransferCost(const Machine &machine, int64_t ranks)
-      : machine(machine), ranks(ranks), network(machine, ranks) {}
+  TransferCost(const Machine &machine, int64_t ranks) : machine(machine), network(machine, ranks) {}
 
   /// Of a chunk that the travellers of a stepping loop send, by traveller.
   std::vector<Link> stepLinks(const Stepping &stepping) const;
@@ -39,12 +38,12 @@ public:
                        bool isTraveller) const;
 
   /// Seconds that are charged for an input that is read into a placement: what the busiest rank
-  /// reads beyond an even share, at the rate of the network. A copy costs as much as sending it.
+  /// reads beyond an even share of the ranks of the grid, at the rate of the network. A copy costs
+  /// as much as sending it.
   double readSeconds(const Tree &tree, NodeId input, const Placement &placement) const;
 
 private:
   const Machine &machine;
-  const int64_t ranks;
   /// Seconds that one exchange of messages takes: of the busiest rank its messages, the larger of
   /// what it sends and gets, and what it copies into place.
   /// \param crossing elements that cross ranks (transferVolume), which share them evenly

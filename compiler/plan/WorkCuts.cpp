@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -70,12 +72,15 @@ public:
   std::vector<WorkCut> run() {
     llvm::stable_sort(found, [](const Found &a, const Found &b) { return a.seconds < b.seconds; });
     std::map<std::vector<DimClass>, std::size_t> ofKind;
+    std::set<int64_t> sizes;
     std::vector<WorkCut> kept;
     for (Found &candidate : found) {
       if (candidate.seconds > kFar * found.front().seconds + bridge)
         break;
       std::size_t &count = ofKind[candidate.kind];
-      if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3))
+      const bool isFirstOfSize = sizes.insert(product(candidate.cut.extents)).second;
+      if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3) &&
+          !isFirstOfSize)
         continue;
       ++count;
       if (limits.allOrders)
@@ -86,6 +91,10 @@ public:
   }
 
 private:
+  static int64_t product(const std::vector<int64_t> &extents) {
+    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  }
+
   struct Found {
     double seconds;
     WorkCut cut;

@@ -24,10 +24,11 @@ struct WorkCut {
 
 /// How many cuts are kept of a node.
 struct CutLimits {
-  std::size_t dims = 8;     ///< that are cut, of a node that has more
-  std::size_t best = 24;    ///< cuts in all, a third of them of one combination of classes
-  std::size_t eachKind = 2; ///< at least, of every combination of classes of dims
-  bool allOrders = true;    ///< of the axes; false: in the order of the tree's dims alone
+  std::size_t dims = 8;  ///< that are cut, of a node that has more
+  std::size_t best = 24; ///< cuts in all, a third of them of one combination of classes
+  std::size_t eachKind =
+      2;                 ///< at least, of every combination of classes of dims; of every size one
+  bool allOrders = true; ///< of the axes; false: in the order of the tree's dims alone
 };
 
 /// Cuts over up to three axes of every useful number of ranks: all of them, the largest numbers

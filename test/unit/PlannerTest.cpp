@@ -287,17 +287,18 @@ double leastOf(const Tree &tree, const Objective &objective, const Choices &choi
   }
 }
 
-/// The planner's schedule must take hardly longer than the best of the choices.
-void expectBest(const Tree &tree, const Machine &machine, int64_t ranks, const Choices &choices,
-                double tolerance) {
+/// The planner's schedule must take hardly longer than the best of the choices. Returns by how much
+/// it does, as a share.
+double expectBest(const Tree &tree, const Machine &machine, int64_t ranks, const Choices &choices,
+                  double tolerance) {
   const Objective objective(tree, machine, ranks);
   const Schedule schedule = plan(tree, machine, {ranks, {}, {}});
   std::string best, chosen;
   llvm::raw_string_ostream stream(chosen);
   print(tree, schedule, stream);
-  EXPECT_LE(objective.of(schedule), leastOf(tree, objective, choices, best) * (1 + tolerance))
-      << chosen << "best:\n"
-      << best;
+  const double least = leastOf(tree, objective, choices, best);
+  EXPECT_LE(objective.of(schedule), least * (1 + tolerance)) << chosen << "best:\n" << best;
+  return objective.of(schedule) / least - 1;
 }
 
 TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
@@ -312,7 +313,7 @@ TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
         choices[static_cast<std::size_t>(id)] = candidatesOf(
-            tree, id, machine, transfers, ranks, lifetimesFrom(tree, id), limitsFor(tree));
+            tree, id, machine, transfers, {0, ranks}, lifetimesFrom(tree, id), limitsFor(tree));
     if (combinations(choices) > 20000)
       continue;
     ++tried;
@@ -323,7 +324,7 @@ TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
 
 TEST(Planner, losesHardlyAnythingByWhatItLeavesOut) {
   RandomTrees random(5);
-  int tried = 0;
+  int tried = 0, worse = 0;
   for (int trial = 0; trial < 150; ++trial) {
     const Tree tree = random.next(true);
     const Machine machine = randomMachine(random);
@@ -342,9 +343,11 @@ TEST(Planner, losesHardlyAnythingByWhatItLeavesOut) {
     if (combinations(choices) > 30000)
       continue;
     ++tried;
-    expectBest(tree, machine, ranks, choices, 0.005);
+    // Uneven blocks: what ranks get is estimated by the mean.
+    worse += expectBest(tree, machine, ranks, choices, 0.05) > 0.005;
   }
   EXPECT_GT(tried, 30);
+  EXPECT_LE(worse, tried / 25);
 }
 
 TEST(Planner, keepsToTheMemory) {

@@ -48,7 +48,15 @@ InputOptions::InputOptions(cl::OptionCategory &category)
                                 "in the orders that are estimated to be fastest (default)"),
                      clEnumValN(DimOrderChoice::Declared, "declared",
                                 "as the input declares them, but for those that --plan orders")),
-          cl::cat(category)) {}
+          cl::cat(category)),
+      groups("groups", cl::desc("Independent nodes at the same time:"),
+             cl::init(GroupChoice::Chosen),
+             cl::values(clEnumValN(GroupChoice::Chosen, "chosen",
+                                   "on groups of ranks where that is estimated to be faster "
+                                   "(default)"),
+                        clEnumValN(GroupChoice::None, "none",
+                                   "one after the other, each on as many ranks as help")),
+             cl::cat(category)) {}
 
 bool usageError(llvm::StringRef tool, const llvm::Twine &message) {
   llvm::errs() << tool << ": " << message << "\nTry '" << tool << " --help'.\n";
@@ -98,6 +106,7 @@ bool fillInputs(const InputOptions &line, llvm::StringRef tool, Options &options
   options.planFile = given(line.plan);
   options.algorithms.assign(line.algorithms.begin(), line.algorithms.end());
   options.dimOrder = line.dimOrder;
+  options.groups = line.groups;
   return true;
 }
 

@@ -27,6 +27,7 @@ struct InputOptions {
   llvm::cl::opt<std::string> machine, plan;
   llvm::cl::list<std::string> algorithms;
   llvm::cl::opt<DimOrderChoice> dimOrder;
+  llvm::cl::opt<GroupChoice> groups;
 };
 
 /// Reports wrong usage of a tool, and returns false.

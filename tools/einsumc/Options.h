@@ -20,6 +20,8 @@ enum class Stage : uint8_t { Ein, Tree, Order, Plan, Loops, Cpp, Dot, Json };
 
 /// Whether the compiler chooses the order in which intermediates are stored.
 enum class DimOrderChoice : uint8_t { Chosen, Declared };
+/// Whether independent nodes may be computed at the same time, on groups of ranks.
+enum class GroupChoice : uint8_t { Chosen, None };
 
 /// What the user asked for; texts are unchecked.
 struct Options {
@@ -41,6 +43,7 @@ struct Options {
   std::vector<std::string> slices;     ///< DIM=PARTS, ...
   bool maySlice = true;                ///< what does not fit the memory
   DimOrderChoice dimOrder = DimOrderChoice::Chosen;
+  GroupChoice groups = GroupChoice::Chosen;
 
   bool library = false;
   std::string headerFile;

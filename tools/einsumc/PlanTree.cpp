@@ -34,7 +34,8 @@ namespace {
 PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                       const Options &options) {
   auto [declared, tree] = orderedSlice(whole, machine, given, options);
-  PlanOptions how{options.ranks, reordered(given, declared, tree), memoryOf(options, machine)};
+  PlanOptions how{options.ranks, reordered(given, declared, tree), memoryOf(options, machine),
+                  options.groups == GroupChoice::Chosen};
   Schedule schedule = plan(tree, machine, how);
   return {std::move(declared), std::move(tree), std::move(how), std::move(schedule)};
 }
