@@ -18,8 +18,9 @@ namespace einsumc {
 
 struct PlanOptions {
   int64_t ranks = 1;
-  PartialSchedule fixed;         ///< what the user decided; the planner chooses the rest
-  std::optional<int64_t> memory; ///< bytes a rank may use for tensors; none: any number
+  PartialSchedule fixed = {}; ///< what the user decided; the planner chooses the rest
+  std::optional<int64_t> memory =
+      std::nullopt; ///< bytes a rank may use for tensors; none: any number
   /// Independent nodes may be computed at the same time, each on some of the ranks.
   bool mayGroup = true;
 };

@@ -11,6 +11,7 @@
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 
@@ -35,6 +36,7 @@ public:
     if (!schedule.slices.empty())
       out << "slices: " << countSlices(schedule.slices) << ", one after the other, "
           << describeSlices(tree, schedule.slices) << "; of the nodes, one slice is shown\n";
+    explainGroups();
     const std::vector<std::vector<Alternative>> all = alternatives(tree, machine, options, kListed);
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
@@ -43,6 +45,22 @@ public:
   }
 
 private:
+  /// What it gains that groups of ranks compute independent nodes at the same time.
+  void explainGroups() {
+    const auto isApart = [](const NodeSchedule &on) { return on.grid.firstRank != 0; };
+    if (!options.mayGroup || llvm::none_of(schedule.nodes, isApart))
+      return;
+    PlanOptions one = options;
+    one.mayGroup = false;
+    const double seconds = costOf(tree, machine, schedule).seconds;
+    const double longer = costOf(tree, machine, plan(tree, machine, one)).seconds / seconds - 1;
+    if (longer > 0)
+      out << llvm::format(
+          "groups of ranks compute independent nodes at the same time: one after the "
+          "other would take %.3g %% longer\n",
+          100 * longer);
+  }
+
   void explainNode(NodeId id, const std::vector<Alternative> &list) {
     const Alternative &chosen = list.front();
     llvm::WithColor(out, llvm::raw_ostream::CYAN, true) << equationText(tree, id);
