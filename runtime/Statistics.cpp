@@ -141,6 +141,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
       {"repeat", statistics.repeat},
       {"slices", slices},
       {"seconds", statistics.seconds},
+      {"predicted_seconds", description.predictedSeconds * static_cast<double>(slices)},
       {"setup_seconds", statistics.setupSeconds},
       {"input_seconds", statistics.inputSeconds},
       {"slice_input_seconds", statistics.sliceInputSeconds},

@@ -130,6 +130,10 @@ public:
         << "program.ranks = " << schedule.ranks << ";\n"
         << "program.dtype = ec::DType::" << (tree.elementType() == ElementType::F32 ? "F32" : "F64")
         << ";\n";
+    out << "program.predictedSeconds = "
+        << number(costOf(tree, machine, schedule).seconds /
+                  static_cast<double>(countSlices(schedule.slices)))
+        << ";\n";
     out << "program.predictedTensorBytes = " << program.storage.peakBytes() << ";\n";
     if (llvm::any_of(program.nodes,
                      [](const LoweredNode &node) { return node.stepping.has_value(); }))

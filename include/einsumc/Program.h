@@ -106,6 +106,9 @@ struct ProgramDescription {
   std::vector<DimDescription> dims;
   std::vector<TensorDescription> tensors;
   std::vector<NodeDescription> nodes; ///< in the order of evaluation
+  /// Until the last rank is done; less than the sum over the nodes where groups of ranks compute
+  /// some of them at the same time.
+  double predictedSeconds = 0;
   /// Bytes that inputs, results and copies need at a time, of the rank with most.
   std::size_t predictedTensorBytes = 0;
   /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.

@@ -73,7 +73,7 @@ class Schedule:
                 "speed": first / seconds,
                 "megabytes": self.runs[-1]["bytes_sent"] / 1e6 / self.ranks,
                 "wait": self.median("wait_seconds"),
-                "prediction": sum(n["predicted_seconds"] for n in nodes) / seconds}
+                "prediction": self.runs[-1]["predicted_seconds"] / seconds}
 
 
 HEADER = (f"{'':12}{'ranks':>6} {'algorithm':26}{'seconds':>10}{'GFLOPS':>9}{'peak':>7}{'first':>7}"

@@ -177,8 +177,8 @@ def measure(bench, case, arguments, probe):
     bound = sum(max(flops / probe["peak"], size / probe["triad"]) for flops, size in work)
     peers = bench.peers(described)
     seconds = stats["seconds"]
-    predicted = sum(node["predicted_seconds"] for node in stats["nodes"])
-    return {"case": case, "prediction": predicted / seconds, "seconds": seconds, "fraction": bound / seconds,
+    return {"case": case, "prediction": stats["predicted_seconds"] / seconds, "seconds": seconds,
+            "fraction": bound / seconds,
             "gflops": sum(flops for flops, _ in work) / seconds / 1e9,
             "gbs": sum(size for _, size in work) / seconds / 1e9, "peers": peers,
             "ratio": min(peers.values()) / seconds if peers else None}

@@ -3,7 +3,7 @@
 import json
 import sys
 
-RUN = {"ranks": int, "threads": int, "slices": int, "seconds": float,
+RUN = {"ranks": int, "threads": int, "slices": int, "seconds": float, "predicted_seconds": float,
        "setup_seconds": float, "input_seconds": float, "slice_input_seconds": float, "flops": float,
        "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
        "peak_bytes": int, "tensor_bytes": int, "predicted_tensor_bytes": int, "nodes": list}
@@ -35,6 +35,9 @@ def main():
     for name in ("bytes_sent", "messages", "flops"):
         if stats[name] != sum(node[name] for node in stats["nodes"]):
             sys.exit(f"{name} is not the sum of the nodes'")
+    if not (max(node["predicted_seconds"] for node in stats["nodes"]) <= stats["predicted_seconds"]
+            <= 1.000001 * sum(node["predicted_seconds"] for node in stats["nodes"])):
+        sys.exit("the predicted seconds are not those of the rank that is done last")
     if not 0 < stats["tensor_bytes"] == stats["predicted_tensor_bytes"] <= stats["peak_bytes"]:
         sys.exit("the tensors' memory is not as predicted")
     if stats["peak_bytes"] == 0 or stats["flops"] == 0:
