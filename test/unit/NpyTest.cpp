@@ -143,8 +143,9 @@ public:
   const std::string &directory = temporary.path();
 };
 
-/// By rank 0, by all in one call each, by all in many calls.
-const NpyLimits kWays[] = {{}, {std::size_t{1} << 26, 0}, {100, 0}};
+/// By rank 0, by all in one call each, by all in many calls, the regions of a larger file by rank
+/// 0.
+const NpyLimits kWays[] = {{}, {std::size_t{1} << 26, 0}, {100, 0}, {100, 250}};
 
 template <class T> void readAll(Npy &test, const Storage &storage) {
   RandomLayouts layouts(static_cast<uint64_t>(storage.bytes + storage.order) + sizeof(T));
