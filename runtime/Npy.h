@@ -23,8 +23,8 @@ namespace einsumc {
 struct NpyLimits {
   /// What one collective call of MPI-IO reads or writes on a rank at most.
   std::size_t piece = std::size_t{1} << 26;
-  /// A file with no more data than this is rank 0's, which sends the data to the others or gets it
-  /// from them: a dozen collective calls of MPI-IO cost more.
+  /// A tensor, or region of one, with no more data than this is read or written by rank 0, which
+  /// sends it to the others or gets it from them: a dozen collective calls of MPI-IO cost more.
   std::size_t small = std::size_t{1} << 22;
 };
 
@@ -58,7 +58,9 @@ public:
 private:
   /// Whether rank 0 gets all of it and writes it at the end.
   bool isSmall() const { return array.dataBytes() <= limits.small; }
-  void gather(const TensorView &view, const Region &region);
+  void gather(const TensorView &view, const Region &region, const std::vector<int64_t> &extents,
+              char *data) const;
+  void writeOnRoot(const TensorView &view, const Box &box) const;
   void writePart(const TensorView &view, const Region &region);
   void requireWritten(const std::vector<Box> &pieces, const std::byte *data) const;
 

@@ -6,7 +6,7 @@
 
 #include "Npy.h"
 
-#include "BoxPieces.h"
+#include "BoxFile.h"
 #include "FileArray.h"
 #include "NpyHeader.h"
 #include "OnRoot.h"
@@ -181,9 +181,12 @@ public:
     }
   }
 
-  /// Rank 0 reads the file and sends all of the tensor to all.
+  /// What the file has of the tensor.
+  std::size_t bytes() const { return static_cast<std::size_t>(volume(all)) * array.elementBytes; }
+
+  /// Rank 0 reads all of the tensor and sends it to all.
   void readSmall() {
-    const std::string data = onRoot(comm, [&] { return tensorOf(readData()); });
+    const std::string data = onRoot(comm, [&] { return readBox(file, array, all); });
     if (view.held && volume(block) > 0)
       place(block, all, reinterpret_cast<const std::byte *>(data.data()));
   }
@@ -220,32 +223,6 @@ public:
   }
 
 private:
-  std::string readData() const {
-    std::ifstream stream(file, std::ios::binary);
-    std::string data(array.dataBytes(), '\0');
-    stream.seekg(static_cast<std::streamoff>(array.offset));
-    if (!stream.read(data.data(), static_cast<std::streamsize>(data.size())))
-      throw Error(file + ": cannot read all of it");
-    return data;
-  }
-
-  /// What is the tensor's of all data in the file, row by row.
-  std::string tensorOf(std::string data) const {
-    const int64_t run = array.contiguousRun(all);
-    const auto bytes = static_cast<std::size_t>(run) * array.elementBytes;
-    if (bytes == data.size())
-      return data;
-    std::string result;
-    for (const Box &row : piecesOf(all, run)) {
-      std::size_t offset = 0;
-      for (std::size_t p = 0; p < row.size(); ++p)
-        offset = offset * static_cast<std::size_t>(array.extents[p]) +
-                 static_cast<std::size_t>(row[p].begin);
-      result.append(data, offset * array.elementBytes, bytes);
-    }
-    return result;
-  }
-
   void place(const Box &box, const Box &buffer, const std::byte *source) const {
     const Placement placement = placementOf(box, buffer, block, blockStrides);
     if (view.dtype == DType::F32)
@@ -275,7 +252,7 @@ std::string readNpy(const Communicator &comm, const std::string &file, const std
                     const TensorView &view, const Region &region, const NpyLimits &limits) {
   const NpyHeader header = readHeader(comm, file, tensor, region.extents);
   NpyReader reader(comm, file, header, view, region);
-  if (arrayOf(header).dataBytes() <= limits.small)
+  if (reader.bytes() <= limits.small)
     reader.readSmall();
   else
     reader.readLarge(limits.piece);

@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "BoxFile.h"
 #include "FileArray.h"
 #include "GatherBlocks.h"
 #include "Npy.h"
@@ -61,23 +62,39 @@ NpyWriter::NpyWriter(const Communicator &comm, std::string file, DType dtype,
 }
 
 void NpyWriter::write(const TensorView &view, const Region &region) {
+  Box all;
+  for (const int64_t extent : view.layout->extents)
+    all.push_back({0, extent});
   if (isSmall())
-    gather(view, region);
+    gather(view, region, array.extents, contents.data() + array.offset);
+  else if (bytesOf(array, all) <= limits.small)
+    writeOnRoot(view, region.shifted(all));
   else
     writePart(view, region);
 }
 
-void NpyWriter::gather(const TensorView &view, const Region &region) {
+/// Rank 0 gets all blocks.
+/// \param region of the array of \p extents that \p data has on rank 0
+void NpyWriter::gather(const TensorView &view, const Region &region,
+                       const std::vector<int64_t> &extents, char *data) const {
   gatherBlocks(
       comm, view, [&](int64_t rank) { return view.layout->isPrimary(rank); },
       [&](int64_t rank, std::span<const double> values) {
         const Box box = region.shifted(view.layout->box(rank));
-        char *data = contents.data() + array.offset;
         if (view.dtype == DType::F32)
-          storeBlock<float>(box, array.extents, values, data);
+          storeBlock<float>(box, extents, values, data);
         else
-          storeBlock<double>(box, array.extents, values, data);
+          storeBlock<double>(box, extents, values, data);
       });
+}
+
+/// Rank 0 gets the tensor and writes it.
+/// \param box of the file
+void NpyWriter::writeOnRoot(const TensorView &view, const Box &box) const {
+  std::string data;
+  doOnRoot(comm, [&] { data.resize(bytesOf(array, box)); });
+  gather(view, Region(*view.layout), view.layout->extents, data.data());
+  doOnRoot(comm, [&] { writeBox(PartFile::nameOf(file), array, box, data); });
 }
 
 /// Every rank writes its part, in pieces.

@@ -7,36 +7,17 @@
 #include "StepProgram.h"
 
 #include "BoxView.h"
+#include "StepShapes.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 namespace einsumc {
 
-template <class T>
-BlockView<T>::BlockView(T *elements, Box of)
-    : elements(elements), block(std::move(of)), strides(BoxView(block, block).strides) {}
-
-template class BlockView<float>;
-template class BlockView<double>;
-
 namespace {
 
 constexpr std::size_t kResult = 2; ///< the role of C
-
-/// Whether kernels that were made for one step compute the other.
-template <class T> bool haveOneShape(const Step<T> &a, const Step<T> &b) {
-  auto sameStrides = [](const BlockView<T> &x, const BlockView<T> &y) {
-    for (std::size_t p = 0; p < x.box().size(); ++p)
-      if (x.stride(p) != y.stride(p))
-        return false;
-    return true;
-  };
-  return std::ranges::equal(a.work, b.work, {}, &Interval::size, &Interval::size) &&
-         sameStrides(a.a, b.a) && sameStrides(a.b, b.b) && sameStrides(a.c, b.c);
-}
 
 } // namespace
 
@@ -62,7 +43,7 @@ public:
       else
         addOperand(t);
     }
-    numberShapes();
+    program.shapeList = numberShapes(program.stepList);
   }
 
 private:
@@ -446,18 +427,6 @@ private:
     int64_t &coordinate = place[stepping.travellers[t].axis];
     coordinate = (coordinate + 1) % grid.extents[stepping.travellers[t].axis];
     return grid.rankAt(place);
-  }
-
-  void numberShapes() {
-    for (Step<T> &step : program.stepList) {
-      if (volume(step.work) == 0)
-        continue;
-      const auto same = std::ranges::find_if(
-          program.shapeList, [&](const Step<T> &shape) { return haveOneShape(shape, step); });
-      step.shape = static_cast<std::size_t>(same - program.shapeList.begin());
-      if (same == program.shapeList.end())
-        program.shapeList.push_back(step);
-    }
   }
 
   StepProgram &program;

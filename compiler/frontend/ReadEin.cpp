@@ -6,18 +6,15 @@
 
 #include "compiler/frontend/ReadEin.h"
 
+#include "compiler/frontend/DropUnused.h"
 #include "compiler/frontend/EinSyntax.h"
 #include "compiler/frontend/Extents.h"
 #include "compiler/frontend/Limits.h"
 #include "compiler/frontend/Names.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <algorithm>
-#include <limits>
 
 namespace einsumc {
 
@@ -87,8 +84,6 @@ private:
   std::optional<NodeId> addNode(Node node, bool isWritten);
   std::string productName(Equation &equation);
   void findOutput();
-  void dropUnused();
-  void warnUnused(const std::vector<bool> &isNeeded);
 
   llvm::StringRef text;
   Diagnostics &diagnostics;
@@ -163,8 +158,7 @@ std::optional<Tree> TreeBuilder::build() {
     findOutput();
   if (diagnostics.errors() != errorsBefore)
     return std::nullopt;
-  dropUnused();
-  return Tree::make(type, std::move(dims), std::move(nodes));
+  return Tree::make(type, std::move(dims), dropUnused(std::move(nodes), writtenNodes, diagnostics));
 }
 
 void TreeBuilder::add(const DtypeStatement &statement) {
@@ -456,52 +450,6 @@ void TreeBuilder::findOutput() {
       return;
     }
   diagnostics.error(llvm::SMLoc::getFromPointer(text.end()), "nothing is output");
-}
-
-void TreeBuilder::dropUnused() {
-  std::vector<bool> isNeeded(nodes.size());
-  for (std::size_t id = nodes.size(); id-- > 0;) {
-    isNeeded[id] = isNeeded[id] || nodes[id].isOutput;
-    if (isNeeded[id])
-      for (const Operand &operand : nodes[id].operands)
-        isNeeded[static_cast<std::size_t>(operand.node)] = true;
-  }
-  warnUnused(isNeeded);
-  std::vector<NodeId> renumbered(nodes.size());
-  std::vector<Node> kept;
-  for (std::size_t id = 0; id < nodes.size(); ++id) {
-    if (!isNeeded[id])
-      continue;
-    renumbered[id] = static_cast<NodeId>(kept.size());
-    for (Operand &operand : nodes[id].operands)
-      operand.node = renumbered[static_cast<std::size_t>(operand.node)];
-    kept.push_back(std::move(nodes[id]));
-  }
-  nodes = std::move(kept);
-}
-
-void TreeBuilder::warnUnused(const std::vector<bool> &isNeeded) {
-  constexpr std::size_t kMaxWarnings = 20;
-  std::vector<bool> hasUser(nodes.size());
-  for (const Node &node : nodes)
-    for (const Operand &operand : node.operands)
-      hasUser[static_cast<std::size_t>(operand.node)] = true;
-  std::vector<std::size_t> unused;
-  for (std::size_t id = 0; id < nodes.size(); ++id)
-    if (!isNeeded[id] && writtenNodes[id])
-      unused.push_back(id);
-  for (std::size_t i = 0; i < unused.size(); ++i) {
-    const Node &node = nodes[unused[i]];
-    if (i == kMaxWarnings) {
-      diagnostics.warning(node.where, "this and " + llvm::Twine(unused.size() - i - 1) +
-                                          " more tensors are left out: no output needs them");
-      return;
-    }
-    const char *kind = node.kind == NodeKind::Input ? "input '" : "tensor '";
-    const char *why = hasUser[unused[i]] ? "' is left out: no output needs it"
-                                         : "' is left out: it is never used";
-    diagnostics.warning(node.where, kind + node.name + why);
-  }
 }
 
 } // namespace

@@ -71,7 +71,7 @@ private:
     if (!lexer.peek().isIdentifier())
       return lexer.unexpected("expected the name of a tensor");
     Token name = lexer.take();
-    if (name.isWord("slice") && lexer.peek().isIdentifier())
+    if (name.isWord("slice") && !lexer.peek().is(":") && !lexer.peek().is("["))
       return readSlicesLine(name);
     const bool isFinal = name.isWord("final") && lexer.peek().isIdentifier();
     if (isFinal)
@@ -104,6 +104,8 @@ private:
       diagnostics.error(word.start(), "slices come once, before all other lines", word.range());
       return false;
     }
+    if (lexer.isAtLineStart())
+      return lexer.unexpected("expected a dim to slice");
     std::optional<Slices> slices = readSlices(lexer, tree, diagnostics);
     if (!slices)
       return false;

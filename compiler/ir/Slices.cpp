@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace einsumc {
@@ -115,16 +116,31 @@ private:
   std::vector<SliceRole> roles; ///< by NodeId
 };
 
+/// The smallest divisor of an extent above a number, or the extent; of huge extents one above it.
+int64_t nextDivisor(int64_t of, int64_t above) {
+  constexpr int64_t kMostTries = int64_t{1} << 20;
+  int64_t next = of;
+  for (int64_t low = 1; low <= std::min(of / low, kMostTries); ++low)
+    if (of % low == 0)
+      for (const int64_t divisor : {low, of / low})
+        if (divisor > above)
+          next = std::min(next, divisor);
+  return next;
+}
+
 /// What is wrong with one slice by itself.
 std::string checkSlice(const Tree &tree, const Slice &slice) {
   if (slice.dim < 0 || slice.dim >= static_cast<DimId>(tree.dims().size()))
     return "there is no such dim to slice";
   const Dim &dim = tree.dim(slice.dim);
+  if (dim.extent == 1)
+    return "'" + dim.name + "' has extent 1: there is nothing to slice";
   if (slice.parts < 2)
     return "'" + dim.name + "' must be sliced into at least 2 parts";
   if (dim.extent % slice.parts != 0)
     return std::to_string(slice.parts) + " parts do not divide the extent " +
-           std::to_string(dim.extent) + " of '" + dim.name + "'";
+           std::to_string(dim.extent) + " of '" + dim.name + "'; " +
+           std::to_string(nextDivisor(dim.extent, slice.parts)) + " do";
   return {};
 }
 

@@ -39,7 +39,7 @@ public:
     dims.resize(std::min(dims.size(), kMostDims));
   }
 
-  std::optional<Slices> run(SlicedCost now) {
+  Slices run(SlicedCost now) {
     Slices slices;
     while (now.bytes > memory) {
       std::optional<std::pair<Slices, SlicedCost>> best;
@@ -50,7 +50,7 @@ public:
             best = {std::move(*finer), with};
         }
       if (!best)
-        return std::nullopt;
+        return slices;
       std::tie(slices, now) = *std::move(best);
     }
     return slices;
@@ -104,8 +104,8 @@ private:
 
 } // namespace
 
-std::optional<Slices> chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
-                                   const std::function<SlicedCost(const Slices &)> &cost) {
+Slices chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
+                    const std::function<SlicedCost(const Slices &)> &cost) {
   return Search(tree, memory, cost).run(whole);
 }
 

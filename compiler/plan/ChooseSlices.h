@@ -20,7 +20,8 @@ struct SlicedCost {
   double seconds = 0; ///< of all slices
 };
 
-/// The slices with which a tree that needs too much memory fits, or none if no dims help enough.
+/// The slices with which a tree that needs too much memory fits, or, if no dims help enough, those
+/// with which it needs the least.
 /// Greedy (J. Gray and S. Kourtis, "Hyper-optimized tensor network contraction", Quantum 5,
 /// 2021): one more cut of a dim at a time, into the next number of parts that divides it; of
 /// those that fit the fastest, else the one that saves the most bytes for the seconds that it
@@ -28,8 +29,8 @@ struct SlicedCost {
 /// at a time.
 /// \param whole what the tree takes without slices: more bytes than there are
 /// \param cost plans the tree with slices
-std::optional<Slices> chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
-                                   const std::function<SlicedCost(const Slices &)> &cost);
+Slices chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
+                    const std::function<SlicedCost(const Slices &)> &cost);
 
 } // namespace einsumc
 

@@ -127,7 +127,10 @@ TEST(Slices, ASumIsNotMultipliedByWhatDependsOnItsDim) {
 }
 
 TEST(Slices, PartsAreEqualAndAtLeastTwo) {
-  EXPECT_EQ(problem(kChain, "k", 3), "3 parts do not divide the extent 8 of 'k'");
+  EXPECT_EQ(problem(kChain, "k", 3), "3 parts do not divide the extent 8 of 'k'; 4 do");
+  EXPECT_EQ(problem(kChain, "k", 99), "99 parts do not divide the extent 8 of 'k'; 8 do");
+  EXPECT_EQ(problem("dim i=1, k=2; input A[i,k]; output Y[k] = A[i,k];", "i", 2),
+            "'i' has extent 1: there is nothing to slice");
   EXPECT_EQ(problem(kChain, "k", 1), "'k' must be sliced into at least 2 parts");
   EXPECT_EQ(problem(kChain, "k", 8), "");
   EXPECT_EQ(problem(kChain, "none"), "there is no such dim to slice");

@@ -95,7 +95,13 @@ std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &op
     std::optional<Slices> slices = readSlices(lexer, tree, diagnostics);
     if (!slices)
       return std::nullopt;
+    if (!lexer.peek().isEnd()) {
+      lexer.unexpected("expected ','");
+      return std::nullopt;
+    }
     fixed.slices = std::move(*slices);
+  } else if (options.isWhole) {
+    fixed.slices.clear();
   }
   const Tree slice = slicedTree(tree, fixed.slices);
   Forcing forcing(slice, options, diagnostics, fixed);
@@ -120,9 +126,13 @@ bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory) {
       largest = id;
   const double bytes = static_cast<double>(tree.elements(largest)) *
                        static_cast<double>(sizeInBytes(tree.elementType()));
-  llvm::errs() << "einsumc: error: a rank needs " << bytesText(needed) << " at a time but may use "
-               << bytesText(static_cast<double>(memory)) << "; the largest tensor is '"
-               << tree.node(largest).name << "' with " << bytesText(bytes)
+  std::string slices;
+  if (!schedule.slices.empty())
+    slices = " in each of " + std::to_string(countSlices(schedule.slices)) + " slices";
+  llvm::errs() << "einsumc: error: a rank needs " << bytesText(needed) << " at a time" << slices
+               << " but may use " << bytesText(static_cast<double>(memory))
+               << "; the largest tensor is '" << tree.node(largest).name << "' with "
+               << bytesText(bytes)
                << " over all ranks. Use more ranks, or force a schedule that copies less.\n";
   return false;
 }

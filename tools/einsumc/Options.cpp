@@ -11,6 +11,7 @@
 #include "compiler/support/CommandLine.h"
 #include "einsumc/Config.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -51,8 +52,8 @@ struct CommandLine {
       "slice",
       cl::desc(
           "Evaluate the tree along a dim part by part, so that it takes less memory, e.g. d=8; "
-          "a list, or repeated: loops in loops, the first the outermost; none: not even what does "
-          "not fit --memory"),
+          "a list, or repeated: loops in loops, the first the outermost; none: neither what does "
+          "not fit --memory nor as --plan says"),
       cl::value_desc("DIM=PARTS"), cl::cat(category)};
   cl::opt<bool> program{"main", cl::desc("Write a program (default)"), cl::cat(category)};
   cl::opt<bool> library{"library", cl::desc("Write a translation unit and its header instead"),
@@ -132,8 +133,11 @@ bool fill(const CommandLine &line, Options &options) {
   options.output = line.output;
   options.stage = line.stage;
   options.slices.assign(line.slices.begin(), line.slices.end());
-  if (options.slices == std::vector<std::string>{"none"}) {
+  if (llvm::is_contained(options.slices, "none")) {
+    if (options.slices.size() > 1)
+      return wrong("--slice=none excludes other slices");
     options.slices.clear();
+    options.isWhole = true;
     options.maySlice = false;
   }
   options.library = line.library;

@@ -41,6 +41,7 @@ struct Options {
   std::optional<std::string> planFile;
   std::vector<std::string> algorithms; ///< NODE=NAME
   std::vector<std::string> slices;     ///< DIM=PARTS, ...
+  bool isWhole = false;                ///< no slices, not even those of a plan
   bool maySlice = true;                ///< what does not fit the memory
   DimOrderChoice dimOrder = DimOrderChoice::Chosen;
   GroupChoice groups = GroupChoice::Chosen;

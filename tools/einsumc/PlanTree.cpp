@@ -55,18 +55,20 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
     return SlicedCost{storedBytes(of.tree, of.schedule),
                       costOf(of.tree, machine, of.schedule).seconds};
   };
-  const std::optional<Slices> slices = chooseSlices(
-      whole, static_cast<double>(*memory), costOfPlan(planned), [&](const Slices &tried) {
-        with.slices = tried;
-        return costOfPlan(planSlice(whole, machine, with, options));
-      });
-  if (!slices)
+  const Slices slices = chooseSlices(whole, static_cast<double>(*memory), costOfPlan(planned),
+                                     [&](const Slices &tried) {
+                                       with.slices = tried;
+                                       return costOfPlan(planSlice(whole, machine, with, options));
+                                     });
+  if (slices.empty())
     return planned;
-  with.slices = *slices;
+  with.slices = slices;
   planned = planSlice(whole, machine, with, options);
+  if (storedBytes(planned.tree, planned.schedule) > static_cast<double>(*memory))
+    return planned;
   llvm::errs() << "einsumc: note: a rank would need " << bytesText(needed) << " but may use "
                << bytesText(static_cast<double>(*memory)) << ", so the tree is evaluated in "
-               << countSlices(*slices)
+               << countSlices(slices)
                << " slices: " << describeSlices(planned.tree, planned.schedule.slices) << "\n";
   return planned;
 }

@@ -26,7 +26,8 @@ std::pair<Tree, Tree> orderedSlice(const Tree &whole, const Machine &machine,
                                    const PartialSchedule &given, const Options &options);
 
 /// Plans a tree. Where it does not fit the memory that a rank may use, no slices are given, it may
-/// be sliced and a program is wanted, it is sliced, and a note says so.
+/// be sliced and a program is wanted, it is sliced, and a note says so; where no slices help
+/// enough, it is in those with which it needs the least.
 PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                      const Options &options);
 

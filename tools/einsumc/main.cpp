@@ -57,7 +57,8 @@ public:
         timer.run("fixed schedule", [&] { return fixedSchedule(*whole, options, diagnostics); });
     if (!given)
       return kMistake;
-    if (options.stage == Stage::Tree) {
+    // Only slices that the memory asks for depend on a plan.
+    if (options.stage == Stage::Tree && !memoryOf(options, *machine)) {
       const auto [declared, tree] = orderedSlice(*whole, *machine, *given, options);
       return write([&](llvm::raw_ostream &out) { printTree(declared, tree, given->slices, out); });
     }
@@ -77,6 +78,9 @@ private:
   int finish(const PlannedTree &planned, const Machine &machine) {
     const Tree &tree = planned.tree;
     const Schedule &schedule = planned.schedule;
+    if (options.stage == Stage::Tree)
+      return write(
+          [&](llvm::raw_ostream &out) { printTree(planned.declared, tree, schedule.slices, out); });
     if (options.stage == Stage::Plan)
       return write([&](llvm::raw_ostream &out) { print(tree, schedule, out); });
     if (options.stage == Stage::Dot)

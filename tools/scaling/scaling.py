@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "trace"))
-from trace import Canvas  # noqa: E402 (of tools/trace)
+from svg import Canvas  # noqa: E402 (of tools/trace)
 
 PLANNED = "planned"
 GEMM = ["ring_m", "cannon", "summa", "summa_3d", "summa_25d", "reduce_k"]

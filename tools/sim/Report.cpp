@@ -119,6 +119,7 @@ void printJson(const Subject &subject, const Simulation &simulation, std::size_t
     json.attribute("ranks", subject.schedule.ranks);
     json.attribute("machine_nodes", subject.network.nodes());
     json.attribute("topology", subject.machine.topology);
+    json.attribute("slices", countSlices(subject.schedule.slices));
     json.attribute("seconds", simulation.seconds);
     json.attribute("flops", flopsOf(tree));
     json.attribute("efficiency", efficiency(subject, simulation.seconds));

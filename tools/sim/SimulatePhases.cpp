@@ -22,6 +22,9 @@ namespace {
 
 using Id = EventEngine::Id;
 
+/// Of a time, what sums and differences of times may be off.
+constexpr double kRounding = 1e-12;
+
 /// The first rank of a loop's grid, which has the largest blocks, in lock step with all others. Its
 /// links stand for the busiest: of nodes out, of nodes in, messages within nodes, between nodes the
 /// one that all travellers together load most, and one for each traveller.
@@ -139,8 +142,9 @@ private:
     for (std::size_t rank = 0; rank < clocks.size(); ++rank) {
       record.computeSeconds = std::max(record.computeSeconds, computes[rank]);
       record.transferSeconds = std::max(record.transferSeconds, transfers[rank]);
-      record.waitSeconds =
-          std::max(record.waitSeconds, clocks[rank] - begins[rank] - computes[rank]);
+      const double idle = clocks[rank] - begins[rank] - computes[rank];
+      if (idle > kRounding * clocks[rank])
+        record.waitSeconds = std::max(record.waitSeconds, idle);
     }
     const double latest = std::max(result.seconds, *std::ranges::max_element(clocks));
     record.seconds = latest - std::exchange(result.seconds, latest);
