@@ -6,6 +6,8 @@
 
 #include "compiler/plan/StepCost.h"
 
+#include "SteppingSchedules.h"
+
 #include "compiler/frontend/ReadEin.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
@@ -22,6 +24,8 @@
 #include <string>
 
 using namespace einsumc;
+using test::batchedProduct;
+using test::forEachLoop;
 
 namespace {
 
@@ -127,60 +131,27 @@ TEST_F(StepCosts, aRootThatStreamsServesAll) {
   EXPECT_GT(costs.seconds, 2 * 3 * 10 * stepSeconds);
 }
 
-/// Calls visit(schedule) for all valid schedules with stepping loops on a grid of up to two axes.
-template <class Visit> void forEachLoop(const Tree &tree, const Grid &grid, Visit &&visit) {
-  std::vector<AxisSchedule> options;
-  for (const DimId dim : tree.iterationDims(kProduct)) {
-    options.push_back({dim, copied(), Movement::None, 1});
-    options.push_back({dim, partial(), Movement::None, 1});
-    for (const Movement movement : {Movement::Ring, Movement::Bcast, Movement::Get})
-      for (int position = 0; position < 3; ++position)
-        for (const int64_t pace : {1, 2, 5})
-          options.push_back({dim, split(position, 1), movement, pace});
-  }
-  NodeSchedule on{grid, {}};
-  auto add = [&](auto &&addNext) -> void {
-    if (on.axes.size() < grid.extents.size()) {
-      for (const AxisSchedule &option : options) {
-        on.axes.push_back(option);
-        addNext(addNext);
-        on.axes.pop_back();
-      }
-    } else if (checkNodeSchedule(tree, kProduct, on, grid.size()).empty()) {
-      if (const std::optional<Stepping> stepping = steppingOf(tree, kProduct, on))
-        visit(*stepping, on);
-    }
-  };
-  add(add);
-}
-
 TEST(StepBound, isNoMoreThanTheCost) {
-  Diagnostics diagnostics(llvm::errs());
-  const Tree tree = *orderGreedily(
-      normalise(*readEin(diagnostics.addText("c.ein",
-                                             "dim b = 3, m = 53, n = 29, k = 37; input A[b, m, k];"
-                                             "input B[b, k, n]; output C[b, m, n] = A[b, m, k] * "
-                                             "B[b, k, n];"),
-                         diagnostics)),
-      diagnostics);
+  const Tree tree = batchedProduct();
   const Machine machine;
   int loops = 0, sharp = 0;
   for (const std::vector<int64_t> &extents :
        std::vector<std::vector<int64_t>>{{2}, {5}, {30}, {40}, {2, 2}, {2, 3}, {5, 2}, {40, 2}})
-    forEachLoop(tree, {extents, 0}, [&](const Stepping &stepping, const NodeSchedule &on) {
-      for (const Link &link : {Link{0, 1e-9}, Link{1e-6, 0}, Link{1e-7, 1e-11}}) {
-        const std::vector<Link> links(stepping.travellers.size(), link);
-        const StepCost cost = stepCost(tree, kProduct, stepping, machine, links);
-        const StepCost bound = stepBound(tree, stepping, machine, links);
-        constexpr double kRounded = 1 + 1e-12;
-        const std::string text = nodeScheduleText(tree, kProduct, on);
-        ASSERT_LE(bound.computeSeconds, kRounded * cost.computeSeconds) << text;
-        ASSERT_LE(bound.transferSeconds, kRounded * cost.transferSeconds) << text;
-        ASSERT_LE(bound.seconds, kRounded * cost.seconds) << text;
-        ++loops;
-        sharp += bound.transferSeconds > 0.99 * cost.transferSeconds ? 1 : 0;
-      }
-    });
+    forEachLoop(tree, kProduct, {extents, 0},
+                [&](const Stepping &stepping, const NodeSchedule &on) {
+                  for (const Link &link : {Link{0, 1e-9}, Link{1e-6, 0}, Link{1e-7, 1e-11}}) {
+                    const std::vector<Link> links(stepping.travellers.size(), link);
+                    const StepCost cost = stepCost(tree, kProduct, stepping, machine, links);
+                    const StepCost bound = stepBound(tree, stepping, machine, links);
+                    constexpr double kRounded = 1 + 1e-12;
+                    const std::string text = nodeScheduleText(tree, kProduct, on);
+                    ASSERT_LE(bound.computeSeconds, kRounded * cost.computeSeconds) << text;
+                    ASSERT_LE(bound.transferSeconds, kRounded * cost.transferSeconds) << text;
+                    ASSERT_LE(bound.seconds, kRounded * cost.seconds) << text;
+                    ++loops;
+                    sharp += bound.transferSeconds > 0.99 * cost.transferSeconds ? 1 : 0;
+                  }
+                });
   EXPECT_GT(loops, 1000);
   EXPECT_GT(2 * sharp, loops);
 }
