@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace einsumc {
@@ -55,10 +56,10 @@ public:
     std::ranges::stable_sort(cuts, {}, [&](std::size_t axis) { return layout.axes[axis].level; });
     for (const std::size_t axis : cuts) {
       digits.push_back(digitOf(layout.grid, axis));
-      std::vector<Interval> finer;
-      finer.reserve(ranges.size() * static_cast<std::size_t>(digits.back().extent));
-      for (const Interval &range : ranges)
-        appendBlocks(range, digits.back().extent, finer);
+      const auto parts = static_cast<std::size_t>(digits.back().extent);
+      std::vector<Interval> finer(ranges.size() * parts);
+      for (std::size_t r = 0; r < ranges.size(); ++r)
+        cutInBlocks(ranges[r], std::span(finer).subspan(r * parts, parts));
       ranges = std::move(finer);
     }
   }
@@ -86,13 +87,13 @@ public:
 
 private:
   /// All blocks of a range, as blockOf has each of them.
-  static void appendBlocks(Interval whole, int64_t parts, std::vector<Interval> &blocks) {
+  static void cutInBlocks(Interval whole, std::span<Interval> blocks) {
+    const auto parts = static_cast<int64_t>(blocks.size());
     const int64_t quotient = whole.size() / parts, longer = whole.size() % parts;
-    int64_t begin = whole.begin;
-    for (int64_t i = 0; i < parts; ++i) {
-      const int64_t end = begin + quotient + (i < longer ? 1 : 0);
-      blocks.push_back({begin, end});
-      begin = end;
+    int64_t begin = whole.begin, index = 0;
+    for (Interval &block : blocks) {
+      block = {begin, begin + quotient + (index++ < longer ? 1 : 0)};
+      begin = block.end;
     }
   }
 
@@ -197,10 +198,16 @@ private:
       length = std::min({lastA - inA % lastA, lastB - inB % lastB, end - rank});
       if (isElsewhere(roots[0], inA) || isElsewhere(roots[1], inB))
         continue;
-      for (std::size_t p = 0; p < positions.size(); ++p) {
-        overlaps[p].source = positions[p][0].of(inA);
-        overlaps[p].target = positions[p][1].of(inB);
+      bool isAny = true; // Most runs of ranks have nothing of some position.
+      for (std::size_t p = 0; p < positions.size() && isAny; ++p) {
+        Overlap &overlap = overlaps[p];
+        overlap.source = positions[p][0].of(inA);
+        overlap.target = positions[p][1].of(inB);
+        isAny = overlap.sourceStep + overlap.targetStep > 0 ||
+                commonSize(*overlap.source, *overlap.target) > 0;
       }
+      if (!isAny)
+        continue;
       // Of those that differ along a Root axis the first alone has something.
       sum += sumOfProducts(overlaps, isRootLast ? 1 : static_cast<std::size_t>(length));
     }
@@ -249,14 +256,18 @@ private:
         own.push_back(digits[d]);
     if (own.empty())
       own.push_back({});
-    std::vector<const std::array<PositionRanges, 2> *> ranges;
     std::vector<Overlap> overlaps; // By position of the group, while the first digit runs.
+    std::vector<std::array<int64_t, 2>> steps; // By digit, then by position.
     for (std::size_t p = 0; p < positions.size(); ++p)
       if (group[digits.size() + p] == of) {
-        ranges.push_back(&positions[p]);
         overlaps.push_back({positions[p][0].at(0), positions[p][1].at(0),
                             positions[p][0].weightOf(own[0]), positions[p][1].weightOf(own[0])});
       }
+    for (const Digit &digit : own)
+      for (std::size_t p = 0; p < positions.size(); ++p)
+        if (group[digits.size() + p] == of)
+          steps.push_back({static_cast<int64_t>(positions[p][0].weightOf(digit)),
+                           static_cast<int64_t>(positions[p][1].weightOf(digit))});
     std::vector<int64_t> value(own.size());
     int64_t sum = 0;
     while (true) {
@@ -264,10 +275,11 @@ private:
       std::size_t d = 1;
       for (; d < own.size(); ++d) {
         const bool wraps = ++value[d] == own[d].extent;
-        const int64_t steps = wraps ? 1 - own[d].extent : 1;
+        const int64_t count = wraps ? 1 - own[d].extent : 1;
         for (std::size_t o = 0; o < overlaps.size(); ++o) {
-          overlaps[o].source += steps * static_cast<int64_t>((*ranges[o])[0].weightOf(own[d]));
-          overlaps[o].target += steps * static_cast<int64_t>((*ranges[o])[1].weightOf(own[d]));
+          const std::array<int64_t, 2> &step = steps[d * overlaps.size() + o];
+          overlaps[o].source += count * step[0];
+          overlaps[o].target += count * step[1];
         }
         if (!wraps)
           break;

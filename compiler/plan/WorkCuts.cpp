@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -71,25 +72,27 @@ public:
     llvm::stable_sort(found, [](const Found &a, const Found &b) { return a.seconds < b.seconds; });
     std::map<std::vector<DimClass>, std::size_t> ofKind;
     std::vector<WorkCut> kept;
-    for (Found &candidate : found) {
+    for (const Found &candidate : found) {
       if (candidate.seconds > kFar * found.front().seconds + bridge)
         break;
-      std::size_t &count = ofKind[candidate.kind];
+      std::size_t &count = ofKind[kindOf(candidate)];
       if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3))
         continue;
       ++count;
+      WorkCut cut = cutOf(candidate);
       if (limits.allOrders)
-        addOtherOrders(candidate.cut, kept);
-      kept.push_back(std::move(candidate.cut));
+        addOtherOrders(cut, kept);
+      kept.push_back(std::move(cut));
     }
     return kept;
   }
 
 private:
+  /// A cut, by the indices of its dims in the list.
   struct Found {
     double seconds;
-    WorkCut cut;
-    std::vector<DimClass> kind;
+    llvm::SmallVector<int64_t, kMostAxes> extents;
+    llvm::SmallVector<std::size_t, kMostAxes> loops;
   };
 
   void chooseDims(const Tree &tree, NodeId node, const std::vector<int> &lifetimes) {
@@ -133,7 +136,10 @@ private:
   /// Cuts with so many axes more, along dims not before one in the list.
   void addAxis(int64_t size, std::size_t axes, std::size_t firstDim) {
     if (axes == 0) {
-      found.push_back({bound(), present(), kind()});
+      const double seconds = bound();
+      best = std::min(best, seconds);
+      if (seconds <= kFar * best + bridge) // Others are too far from the best for certain.
+        found.push_back({seconds, extents, loops});
       return;
     }
     for (int64_t extent = 2; extent <= size; ++extent) {
@@ -149,16 +155,16 @@ private:
     }
   }
 
-  WorkCut present() const {
-    WorkCut cut{{extents.begin(), extents.end()}, {}};
-    for (const std::size_t loop : loops)
+  WorkCut cutOf(const Found &of) const {
+    WorkCut cut{{of.extents.begin(), of.extents.end()}, {}};
+    for (const std::size_t loop : of.loops)
       cut.loops.push_back(dims[loop].dim);
     return cut;
   }
 
-  std::vector<DimClass> kind() const {
+  std::vector<DimClass> kindOf(const Found &of) const {
     std::vector<DimClass> classes;
-    for (const std::size_t loop : loops)
+    for (const std::size_t loop : of.loops)
       classes.push_back(dims[loop].dimClass);
     llvm::sort(classes);
     return classes;
@@ -224,6 +230,7 @@ private:
   double bridge = 0;                 ///< seconds to move every tensor twice, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
   llvm::SmallVector<std::size_t, kMostAxes> loops;
+  double best = std::numeric_limits<double>::infinity(); ///< seconds of the cuts so far
   std::vector<Found> found;
 };
 
