@@ -259,10 +259,9 @@ private:
     std::vector<Overlap> overlaps; // By position of the group, while the first digit runs.
     std::vector<std::array<int64_t, 2>> steps; // By digit, then by position.
     for (std::size_t p = 0; p < positions.size(); ++p)
-      if (group[digits.size() + p] == of) {
+      if (group[digits.size() + p] == of)
         overlaps.push_back({positions[p][0].at(0), positions[p][1].at(0),
                             positions[p][0].weightOf(own[0]), positions[p][1].weightOf(own[0])});
-      }
     for (const Digit &digit : own)
       for (std::size_t p = 0; p < positions.size(); ++p)
         if (group[digits.size() + p] == of)
