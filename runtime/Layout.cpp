@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -238,20 +239,40 @@ private:
 bool Layout::holds(int64_t rank) const {
   if (!grid.contains(rank))
     return false;
-  const Coordinates place = grid.coordinates(rank);
-  return std::ranges::all_of(axesOfKind(*this, AxisKind::Root),
-                             [&](std::size_t axis) { return place[axis] == 0; });
+  int64_t rest = rank - grid.firstRank;
+  for (std::size_t axis = grid.extents.size(); axis-- > 0; rest /= grid.extents[axis])
+    if (axes[axis].kind == AxisKind::Root && rest % grid.extents[axis] != 0)
+      return false;
+  return true;
 }
 
+// The planner asks for millions of boxes, so that even small vectors would show.
 Box Layout::box(int64_t rank) const {
   if (!holds(rank))
     return Box(extents.size());
-  const Coordinates place = grid.coordinates(rank);
   Box block = wholeBox(*this);
-  for (std::size_t axis : cutsInOrder(*this)) {
-    Interval &range = block[static_cast<std::size_t>(axes[axis].position)];
-    range = blockOf(range, grid.extents[axis], place[axis]);
-  }
+  int level = std::numeric_limits<int>::max();
+  for (const AxisPlacement &on : axes)
+    if (on.kind == AxisKind::Split)
+      level = std::min(level, on.level);
+  int next = level;
+  do { // The axes that cut, in the order in which they do.
+    level = next;
+    int64_t stride = grid.size();
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      stride /= grid.extents[axis];
+      const AxisPlacement &on = axes[axis];
+      if (on.kind != AxisKind::Split)
+        continue;
+      if (on.level > level && (next == level || on.level < next))
+        next = on.level;
+      if (on.level != level)
+        continue;
+      Interval &range = block[static_cast<std::size_t>(on.position)];
+      const int64_t place = (rank - grid.firstRank) / stride % grid.extents[axis];
+      range = blockOf(range, grid.extents[axis], place);
+    }
+  } while (next != level);
   return block;
 }
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <vector>
 
 namespace einsumc {
 
@@ -207,18 +209,40 @@ template <class Visit> void forEachRank(const Stepping &stepping, Visit &&visit)
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-/// Calls for the table of one rank of every line along a traveller's axis: the others compute with
-/// the same chunks, in another order. \pre it does not stream
+/// What tells a line along a traveller's axis from others, as far as sizes go: the steps, which the
+/// ranks that differ only along travellers' axes share, and the sizes of its blocks.
+std::vector<int64_t> kindOfLine(const Stepping &stepping, const Traveller &traveller,
+                                int64_t rank) {
+  std::vector<int64_t> place = stepping.work.grid.coordinates(rank);
+  for (const Traveller &other : stepping.travellers)
+    place[other.axis] = 0;
+  std::vector<int64_t> kind = {stepping.work.grid.rankAt(place)};
+  for (const Interval &range : traveller.chunks.box(rank))
+    kind.push_back(range.size());
+  return kind;
+}
+
+/// Calls visit(table, count) for the table of one rank of every kind of lines along a traveller's
+/// axis, of which there are so many: the other ranks compute with the same chunks, in another
+/// order, or with ones of the same sizes. \pre it does not stream
 /// \param lines at most so many
 template <class Visit>
 void forEachLine(const Stepping &stepping, const Traveller &traveller, int64_t lines,
                  Visit &&visit) {
+  struct Lines {
+    int64_t rank = 0; ///< of the first
+    int64_t count = 0;
+  };
+  std::map<std::vector<int64_t>, Lines> kinds;
   const Grid &grid = stepping.work.grid;
   for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size() && lines > 0; ++rank)
     if (isRoot(stepping, traveller, rank)) {
-      visit(StepTable(stepping, rank));
+      ++kinds.try_emplace(kindOfLine(stepping, traveller, rank), Lines{rank, 0})
+            .first->second.count;
       --lines;
     }
+  for (const auto &[kind, of] : kinds)
+    visit(StepTable(stepping, of.rank), of.count);
 }
 
 bool streams(const Traveller &traveller) { return traveller.movement == StepMovement::Stream; }
@@ -247,11 +271,11 @@ StepTraffic trafficOf(const Stepping &stepping) {
     }
     // Each chunk passes to, or comes from, all ranks of its line but its owner.
     const int64_t others = stepping.work.grid.extents[traveller.axis] - 1;
-    forEachLine(stepping, traveller, kAll, [&](const StepTable &table) {
+    forEachLine(stepping, traveller, kAll, [&](const StepTable &table, int64_t lines) {
       for (std::size_t s = 0; s < table.steps(); ++s)
         if (const int64_t elements = volume(table.chunk(t, s)); elements > 0) {
-          traffic.elements += others * elements;
-          traffic.messages += others;
+          traffic.elements += lines * others * elements;
+          traffic.messages += lines * others;
         }
     });
   }
@@ -303,7 +327,7 @@ ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, int64_t line
   const Traveller &of = stepping.travellers[traveller];
   const Grid &grid = stepping.work.grid;
   ChunkSizes sizes;
-  forEachLine(stepping, of, lines, [&](const StepTable &table) {
+  forEachLine(stepping, of, lines, [&](const StepTable &table, int64_t) {
     std::vector<int64_t> place = grid.coordinates(table.rank());
     std::vector<Box> stored;
     for (int64_t c = 0; c < grid.extents[of.axis]; ++c) {

@@ -5,7 +5,8 @@
 // What a rank has already is the product, over the positions, of how far its interval under the
 // source meets that under the target. Both intervals depend on a few digits of the rank's number
 // alone, so the sum over all ranks falls into sums over those digits that share a position: for a
-// tensor cut over a grid of 32 x 32 two sums of 32 terms, not one of 1024.
+// tensor cut over a grid of 32 x 32 two sums of 32 terms, not one of 1024. Where the digits of two
+// grids do not nest, ranks are taken in runs along the last axes of both.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace einsumc {
@@ -54,20 +56,20 @@ public:
     std::ranges::stable_sort(cuts, {}, [&](std::size_t axis) { return layout.axes[axis].level; });
     for (const std::size_t axis : cuts) {
       digits.push_back(digitOf(layout.grid, axis));
-      std::vector<Interval> finer;
-      finer.reserve(ranges.size() * static_cast<std::size_t>(digits.back().extent));
-      for (const Interval &range : ranges)
-        appendBlocks(range, digits.back().extent, finer);
+      const auto parts = static_cast<std::size_t>(digits.back().extent);
+      std::vector<Interval> finer(ranges.size() * parts);
+      for (std::size_t r = 0; r < ranges.size(); ++r)
+        cutInBlocks(ranges[r], std::span(finer).subspan(r * parts, parts));
       ranges = std::move(finer);
     }
   }
 
   /// Of the rank with a number, counted from the grid's first.
-  const Interval &of(int64_t number) const {
+  const Interval *of(int64_t number) const {
     int64_t index = 0;
     for (const Digit &digit : digits)
       index = index * digit.extent + digit.of(number);
-    return ranges[static_cast<std::size_t>(index)];
+    return at(static_cast<std::size_t>(index));
   }
 
   const std::vector<Digit> &dependsOn() const { return digits; }
@@ -80,23 +82,67 @@ public:
         weight += digit.stride / digits[d].stride * finer;
     return static_cast<std::size_t>(weight);
   }
-  const Interval &at(std::size_t index) const { return ranges[index]; }
+  /// They follow each other: where one ends the next begins.
+  const Interval *at(std::size_t index) const { return &ranges[index]; }
 
 private:
   /// All blocks of a range, as blockOf has each of them.
-  static void appendBlocks(Interval whole, int64_t parts, std::vector<Interval> &blocks) {
+  static void cutInBlocks(Interval whole, std::span<Interval> blocks) {
+    const auto parts = static_cast<int64_t>(blocks.size());
     const int64_t quotient = whole.size() / parts, longer = whole.size() % parts;
-    int64_t begin = whole.begin;
-    for (int64_t i = 0; i < parts; ++i) {
-      const int64_t end = begin + quotient + (i < longer ? 1 : 0);
-      blocks.push_back({begin, end});
-      begin = end;
+    int64_t begin = whole.begin, index = 0;
+    for (Interval &block : blocks) {
+      block = {begin, begin + quotient + (index++ < longer ? 1 : 0)};
+      begin = block.end;
     }
   }
 
   std::vector<Digit> digits;
   std::vector<Interval> ranges;
 };
+
+/// The intervals of a position under both layouts while a coordinate runs from a value on.
+struct Overlap {
+  const Interval *source, *target;    ///< at the first value
+  std::size_t sourceStep, targetStep; ///< from a value to the next; 0: it stays the same
+};
+
+int64_t commonSize(const Interval &a, const Interval &b) {
+  return std::max<int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
+}
+
+/// The sum over so many values, at least one, of the product of what the overlaps have in common.
+int64_t sumOfProducts(const std::vector<Overlap> &overlaps, std::size_t count) {
+  int64_t factor = 1;
+  std::array<const Overlap *, 2> varying{};
+  std::size_t variables = 0;
+  for (const Overlap &overlap : overlaps)
+    if (overlap.sourceStep == 0 && overlap.targetStep == 0)
+      factor *= commonSize(*overlap.source, *overlap.target);
+    else // A coordinate cuts at most one position under each layout.
+      varying[variables++] = &overlap;
+  if (factor == 0 || variables == 0)
+    return factor * static_cast<int64_t>(count);
+  const auto size = [](const Overlap &of, std::size_t i) {
+    return commonSize(of.source[i * of.sourceStep], of.target[i * of.targetStep]);
+  };
+  const Overlap &first = *varying[0];
+  if (variables == 1) {
+    // Neighbours together are one interval.
+    if (first.sourceStep == 1 && first.targetStep == 0)
+      return factor * commonSize({first.source->begin, first.source[count - 1].end}, *first.target);
+    if (first.targetStep == 1 && first.sourceStep == 0)
+      return factor * commonSize(*first.source, {first.target->begin, first.target[count - 1].end});
+  }
+  int64_t sum = 0;
+  if (variables == 1)
+    for (std::size_t i = 0; i < count; ++i)
+      sum += size(first, i);
+  else
+    for (std::size_t i = 0; i < count; ++i)
+      sum += size(first, i) * size(*varying[1], i);
+  return factor * sum;
+}
 
 /// What ranks have already of their target blocks.
 class OwnVolume {
@@ -113,7 +159,7 @@ public:
   /// Summed over the ranks of both grids.
   int64_t sum() {
     const Grid &a = layouts[0]->grid, &b = layouts[1]->grid;
-    return a.firstRank == b.firstRank && findDigits() ? sumByDigits() : sumByRank();
+    return a.firstRank == b.firstRank && findDigits() ? sumByDigits() : sumByRuns();
   }
 
 private:
@@ -136,24 +182,48 @@ private:
     return true;
   }
 
-  int64_t sumByRank() const {
+  /// Rank by rank, those together that differ in the last coordinate of both grids alone.
+  int64_t sumByRuns() const {
     const Grid &a = layouts[0]->grid, &b = layouts[1]->grid;
-    const int64_t begin = std::max(a.firstRank, b.firstRank);
+    const int64_t lastA = lastExtent(a), lastB = lastExtent(b);
     const int64_t end = std::min(a.firstRank + a.size(), b.firstRank + b.size());
-    int64_t sum = 0;
-    for (int64_t rank = begin; rank < end; ++rank) {
+    std::vector<Overlap> overlaps;
+    for (const auto &[source, target] : positions)
+      overlaps.push_back(
+          {nullptr, nullptr, source.weightOf({1, lastA}), target.weightOf({1, lastB})});
+    const bool isRootLast = isAnyRootLast();
+    int64_t sum = 0, length = 0;
+    for (int64_t rank = std::max(a.firstRank, b.firstRank); rank < end; rank += length) {
       const int64_t inA = rank - a.firstRank, inB = rank - b.firstRank;
-      const auto isElsewhere = [](const std::vector<Digit> &digits, int64_t number) {
-        return std::ranges::any_of(digits, [&](const Digit &d) { return d.of(number) != 0; });
-      };
+      length = std::min({lastA - inA % lastA, lastB - inB % lastB, end - rank});
       if (isElsewhere(roots[0], inA) || isElsewhere(roots[1], inB))
         continue;
-      int64_t volume = 1;
-      for (const auto &[source, target] : positions)
-        volume *= intersect(source.of(inA), target.of(inB)).size();
-      sum += volume;
+      bool isAny = true; // Most runs of ranks have nothing of some position.
+      for (std::size_t p = 0; p < positions.size() && isAny; ++p) {
+        Overlap &overlap = overlaps[p];
+        overlap.source = positions[p][0].of(inA);
+        overlap.target = positions[p][1].of(inB);
+        isAny = overlap.sourceStep + overlap.targetStep > 0 ||
+                commonSize(*overlap.source, *overlap.target) > 0;
+      }
+      if (!isAny)
+        continue;
+      // Of those that differ along a Root axis the first alone has something.
+      sum += sumOfProducts(overlaps, isRootLast ? 1 : static_cast<std::size_t>(length));
     }
     return sum;
+  }
+
+  static int64_t lastExtent(const Grid &grid) {
+    return grid.extents.empty() ? 1 : grid.extents.back();
+  }
+  static bool isElsewhere(const std::vector<Digit> &roots, int64_t number) {
+    return std::ranges::any_of(roots, [&](const Digit &root) { return root.of(number) != 0; });
+  }
+  bool isAnyRootLast() const {
+    return std::ranges::any_of(roots, [](const std::vector<Digit> &of) {
+      return std::ranges::any_of(of, [](const Digit &root) { return root.stride == 1; });
+    });
   }
 
   /// The product of the sums over groups of digits that share no position.
@@ -178,48 +248,43 @@ private:
     std::ranges::replace(group, high, low);
   }
 
-  /// The interval of a position while the digits of its group run.
-  struct Runner {
-    const PositionRanges &ranges;
-    std::vector<std::size_t> weights; ///< by digit of the group
-    std::size_t index = 0;
-  };
-
   /// The sum over all values of a group's digits.
   int64_t sumOver(std::size_t of) const {
     std::vector<Digit> own;
     for (std::size_t d = 0; d < digits.size(); ++d)
       if (group[d] == of && !isFixed(digits[d]))
         own.push_back(digits[d]);
-    std::vector<Runner> runners; // Source and target of a position, one after the other.
+    if (own.empty())
+      own.push_back({});
+    std::vector<Overlap> overlaps; // By position of the group, while the first digit runs.
+    std::vector<std::array<int64_t, 2>> steps; // By digit, then by position.
     for (std::size_t p = 0; p < positions.size(); ++p)
       if (group[digits.size() + p] == of)
-        for (const PositionRanges &ranges : positions[p]) {
-          runners.push_back({ranges, {}});
-          for (const Digit &digit : own)
-            runners.back().weights.push_back(ranges.weightOf(digit));
-        }
+        overlaps.push_back({positions[p][0].at(0), positions[p][1].at(0),
+                            positions[p][0].weightOf(own[0]), positions[p][1].weightOf(own[0])});
+    for (const Digit &digit : own)
+      for (std::size_t p = 0; p < positions.size(); ++p)
+        if (group[digits.size() + p] == of)
+          steps.push_back({static_cast<int64_t>(positions[p][0].weightOf(digit)),
+                           static_cast<int64_t>(positions[p][1].weightOf(digit))});
     std::vector<int64_t> value(own.size());
     int64_t sum = 0;
     while (true) {
-      int64_t volume = 1;
-      for (std::size_t r = 0; r < runners.size(); r += 2)
-        volume *= intersect(runners[r].ranges.at(runners[r].index),
-                            runners[r + 1].ranges.at(runners[r + 1].index))
-                      .size();
-      sum += volume;
-      std::size_t d = 0;
+      sum += sumOfProducts(overlaps, static_cast<std::size_t>(own[0].extent));
+      std::size_t d = 1;
       for (; d < own.size(); ++d) {
         const bool wraps = ++value[d] == own[d].extent;
-        for (Runner &runner : runners)
-          runner.index =
-              wraps ? runner.index - static_cast<std::size_t>(own[d].extent - 1) * runner.weights[d]
-                    : runner.index + runner.weights[d];
+        const int64_t count = wraps ? 1 - own[d].extent : 1;
+        for (std::size_t o = 0; o < overlaps.size(); ++o) {
+          const std::array<int64_t, 2> &step = steps[d * overlaps.size() + o];
+          overlaps[o].source += count * step[0];
+          overlaps[o].target += count * step[1];
+        }
         if (!wraps)
           break;
         value[d] = 0;
       }
-      if (d == own.size())
+      if (d >= own.size())
         return sum;
     }
   }

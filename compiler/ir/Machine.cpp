@@ -57,6 +57,14 @@ void printPack(const PackRates &pack, llvm::json::OStream &json) {
 
 } // namespace
 
+double KernelEfficiency::best() const {
+  double most = 0;
+  for (const std::vector<double> &line : table)
+    for (const double share : line)
+      most = std::max(most, share);
+  return most;
+}
+
 void print(const Machine &machine, llvm::raw_ostream &stream) {
   llvm::json::OStream json(stream, 2);
   json.object([&] {

@@ -39,6 +39,9 @@ struct KernelEfficiency {
   std::vector<int64_t> mBytes; ///< extents along m times the bytes of an element
   std::vector<int64_t> k;
   std::vector<std::vector<double>> table; ///< above 0, at most 1
+
+  /// What no tile exceeds.
+  double best() const;
   bool operator==(const KernelEfficiency &) const = default;
 };
 

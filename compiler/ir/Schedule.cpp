@@ -9,7 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 namespace einsumc {
 
@@ -57,6 +57,24 @@ Placement placementOfRole(const Tree &tree, NodeId node, const NodeSchedule &sch
   for (const AxisSchedule &axis : schedule.axes)
     result.axes.push_back(placementOnAxis(tree, node, axis, role, stored));
   return normalised(std::move(result));
+}
+
+/// Makes the levels of the axes that cut a position 0 where their order says the same.
+void clearLevels(Placement &placement, int position) {
+  auto cuts = [&](const AxisPlacement &on) {
+    return on.kind == AxisKind::Split && on.position == position;
+  };
+  int level = std::numeric_limits<int>::min();
+  for (const AxisPlacement &on : placement.axes) {
+    if (!cuts(on))
+      continue;
+    if (on.level < level)
+      return;
+    level = on.level;
+  }
+  for (AxisPlacement &on : placement.axes)
+    if (cuts(on))
+      on.level = 0;
 }
 
 } // namespace
@@ -113,23 +131,16 @@ std::vector<Role> rolesOf(const Tree &tree, NodeId node) {
 }
 
 Placement normalised(Placement placement) {
-  std::map<int, std::vector<AxisPlacement *>> cuts;
   for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
     AxisPlacement &on = placement.axes[axis];
     if (placement.grid.extents[axis] == 1)
       on = copied();
-    if (on.kind == AxisKind::Split)
-      cuts[on.position].push_back(&on);
-    else
+    else if (on.kind != AxisKind::Split)
       on = {on.kind, 0, 0};
   }
-  for (auto &[position, axes] : cuts) {
-    const bool inOrder = std::is_sorted(
-        axes.begin(), axes.end(),
-        [](const AxisPlacement *a, const AxisPlacement *b) { return a->level < b->level; });
-    for (AxisPlacement *axis : axes)
-      axis->level = inOrder ? 0 : axis->level;
-  }
+  for (std::size_t first = 0; first < placement.axes.size(); ++first)
+    if (placement.axes[first].level != 0)
+      clearLevels(placement, placement.axes[first].position);
   return placement;
 }
 
@@ -175,7 +186,7 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement) {
 }
 
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  const std::vector<DimId> dims = tree.iterationDims(node);
+  const std::vector<DimId> &dims = tree.iterationDims(node);
   Layout result;
   for (DimId dim : dims)
     result.extents.push_back(tree.dim(dim).extent);
@@ -190,7 +201,7 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
 
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   Stepping stepping{workLayout(tree, node, schedule), 0, 1, {}, false};
-  const std::vector<DimId> dims = tree.iterationDims(node);
+  const std::vector<DimId> &dims = tree.iterationDims(node);
   auto add = [&](std::size_t axis, Role role, int position) {
     const DimId dim = dimsOf(tree, node, role)[static_cast<std::size_t>(position)];
     stepping.dim = static_cast<std::size_t>(positionOf(dims, dim));

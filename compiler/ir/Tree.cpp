@@ -120,6 +120,13 @@ Tree Tree::make(ElementType type, std::vector<Dim> dims, std::vector<Node> nodes
   tree.type = type;
   tree.allDims = std::move(dims);
   tree.allNodes = std::move(nodes);
+  for (const Node &node : tree.allNodes) {
+    std::vector<DimId> &all = tree.allIterations.emplace_back(node.dims);
+    for (const Operand &operand : node.operands)
+      for (const DimId dim : operand.dims)
+        if (!contains(all, dim))
+          all.push_back(dim);
+  }
   return tree;
 }
 
@@ -157,18 +164,9 @@ std::vector<int64_t> Tree::extents(NodeId id) const {
 
 int64_t Tree::elements(NodeId id) const { return *checkedBytes(extents(id), 1); }
 
-std::vector<DimId> Tree::iterationDims(NodeId id) const {
-  std::vector<DimId> result = node(id).dims;
-  for (const Operand &operand : node(id).operands)
-    for (DimId dim : operand.dims)
-      if (!contains(result, dim))
-        result.push_back(dim);
-  return result;
-}
-
 double Tree::flops(NodeId id) const {
   const Node &n = node(id);
-  const std::vector<DimId> all = iterationDims(id);
+  const std::vector<DimId> &all = iterationDims(id);
   double iterations = 1;
   for (DimId d : all)
     iterations *= static_cast<double>(dim(d).extent);

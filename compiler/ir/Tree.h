@@ -108,7 +108,9 @@ public:
   int64_t elements(NodeId id) const;
   /// All dims that a node's computation iterates over: those of the result, then the summed ones
   /// in the order in which the operands have them.
-  std::vector<DimId> iterationDims(NodeId id) const;
+  const std::vector<DimId> &iterationDims(NodeId id) const {
+    return allIterations[static_cast<std::size_t>(id)];
+  }
   /// Multiplications and additions of a node: for a product of n operands n times its iterations,
   /// for a unary that sums one addition an element, otherwise 0.
   double flops(NodeId id) const;
@@ -119,6 +121,7 @@ private:
   ElementType type = ElementType::F32;
   std::vector<Dim> allDims;
   std::vector<Node> allNodes;
+  std::vector<std::vector<DimId>> allIterations; ///< by node: iterationDims
 };
 
 /// The product of extents times \p elementBytes, or nothing if it exceeds 2^63 - 1.

@@ -7,8 +7,11 @@
 #include "compiler/lower/ComputeShape.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace einsumc {
 
@@ -34,6 +37,76 @@ struct Sample {
   std::vector<std::optional<Box>> blocks; ///< by role; nothing where the rank holds none
 };
 
+/// The steps of the ranks that differ only in their coordinates on the axes of the travellers. All
+/// have the same parts of the loop dim, from the same owners, in other orders.
+class LineSteps {
+public:
+  struct Step {
+    Interval range;
+    llvm::SmallVector<int64_t, 2> owners; ///< by traveller: coordinate on its axis
+  };
+
+  /// \param rank one of them
+  LineSteps(const Stepping &stepping, int64_t rank) {
+    const StepTable table(stepping, rank);
+    for (std::size_t s = 0; s < table.steps(); ++s) {
+      Step step{table.range(s), {}};
+      for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
+        step.owners.push_back(
+            stepping.work.grid.coordinates(table.owner(t, s))[stepping.travellers[t].axis]);
+      const unsigned all = 1U << step.owners.size();
+      for (unsigned owned = 0; owned < all; ++owned)
+        lists[keyOf(owned, step.owners)][step.range.size()].push_back(steps.size());
+      steps.push_back(std::move(step));
+    }
+  }
+
+  /// Calls visit(step) for the first and the last of all steps that have parts of one size and
+  /// chunks of the same travellers from this rank itself: if two of them differ at all in whether
+  /// their part is some interval, then so do these.
+  template <class Visit>
+  void forSome(const llvm::SmallVector<int64_t, 2> &coordinates, Visit &&visit) const {
+    for (unsigned owned = 0; owned < 1U << coordinates.size(); ++owned) {
+      const auto found = lists.find(keyOf(owned, coordinates));
+      if (found == lists.end())
+        continue;
+      const auto isAlike = [&](std::size_t s) { return ownedOf(steps[s], coordinates) == owned; };
+      for (const auto &[size, list] : found->second) {
+        const auto first = llvm::find_if(list, isAlike);
+        if (first == list.end())
+          continue;
+        visit(steps[*first]);
+        const auto last = std::find_if(list.rbegin(), list.rend(), isAlike);
+        if (*last != *first)
+          visit(steps[*last]);
+      }
+    }
+  }
+
+private:
+  /// Which travellers' chunks a rank owns, and who owns those.
+  using Key = std::pair<unsigned, llvm::SmallVector<int64_t, 2>>;
+  static Key keyOf(unsigned owned, const llvm::SmallVector<int64_t, 2> &owners) {
+    Key key{owned, {}};
+    for (std::size_t t = 0; t < owners.size(); ++t)
+      if ((owned >> t & 1) != 0)
+        key.second.push_back(owners[t]);
+    return key;
+  }
+  static unsigned ownedOf(const Step &step, const llvm::SmallVector<int64_t, 2> &coordinates) {
+    unsigned owned = 0;
+    for (std::size_t t = 0; t < coordinates.size(); ++t)
+      owned |= step.owners[t] == coordinates[t] ? 1U << t : 0;
+    return owned;
+  }
+
+  std::vector<Step> steps;
+  /// Of all steps in which a rank owns these chunks, or more, by the size of their part.
+  std::map<Key, std::map<int64_t, std::vector<std::size_t>>> lists;
+};
+
+/// Samples what all ranks compute with: of the steps of a loop, of which there are as many as
+/// ranks, a few for each rank that stand for all.
 class Sampling {
 public:
   Sampling(const Tree &tree, NodeId node, const NodeSchedule &schedule,
@@ -52,10 +125,12 @@ public:
 
   ComputeShape run() {
     for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size(); ++rank)
-      if (stepping)
-        addSteps(rank);
-      else
+      if (!stepping)
         add({work.box(rank), storedBlocks(rank)});
+      else if (stepping->travellers.front().movement == StepMovement::Stream)
+        addAllSteps(rank); // They are few.
+      else
+        addSteps(rank);
     return std::move(shape);
   }
 
@@ -67,7 +142,7 @@ private:
     return blocks;
   }
 
-  void addSteps(int64_t rank) {
+  void addAllSteps(int64_t rank) {
     const StepTable table(*stepping, rank);
     const std::vector<std::optional<Box>> home = storedBlocks(rank);
     for (std::size_t step = 0; step < table.steps(); ++step) {
@@ -79,6 +154,43 @@ private:
           sample.blocks[stepping->travellers[t].role] = table.chunk(t, step);
       add(sample);
     }
+  }
+
+  void addSteps(int64_t rank) {
+    const std::vector<std::optional<Box>> home = storedBlocks(rank);
+    const Box ofWork = work.box(rank);
+    std::vector<int64_t> place = work.grid.coordinates(rank);
+    llvm::SmallVector<int64_t, 2> coordinates;
+    for (const Traveller &traveller : stepping->travellers)
+      coordinates.push_back(place[traveller.axis]);
+    linesOf(rank).forSome(coordinates, [&](const LineSteps::Step &step) {
+      Sample sample{ofWork, home};
+      sample.work[stepping->dim] = step.range;
+      if (volume(sample.work) == 0)
+        return;
+      for (std::size_t t = 0; t < stepping->travellers.size(); ++t) {
+        const Traveller &traveller = stepping->travellers[t];
+        if (step.owners[t] == coordinates[t])
+          continue;
+        std::vector<int64_t> owner = place;
+        owner[traveller.axis] = step.owners[t];
+        Box chunk = traveller.chunks.box(work.grid.rankAt(owner));
+        chunk[traveller.position] = step.range;
+        sample.blocks[traveller.role] = std::move(chunk);
+      }
+      add(sample);
+    });
+  }
+
+  /// The steps of the ranks that a rank shares its lines along the travellers' axes with.
+  const LineSteps &linesOf(int64_t rank) {
+    std::vector<int64_t> place = work.grid.coordinates(rank);
+    for (const Traveller &traveller : stepping->travellers)
+      place[traveller.axis] = 0;
+    const int64_t first = work.grid.rankAt(place);
+    const auto known = lines.find(first);
+    return known != lines.end() ? known->second
+                                : lines.try_emplace(first, *stepping, first).first->second;
   }
 
   void add(const Sample &sample) {
@@ -119,6 +231,7 @@ private:
   const Layout work;
   const std::vector<Layout> &stored;
   const std::optional<Stepping> &stepping;
+  std::map<int64_t, LineSteps> lines; ///< by the first of their ranks
   ComputeShape shape;
 };
 

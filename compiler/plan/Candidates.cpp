@@ -8,10 +8,16 @@
 
 #include "compiler/plan/Algorithms.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <optional>
+#include <queue>
+#include <tuple>
 #include <utility>
 
 namespace einsumc {
@@ -26,6 +32,8 @@ public:
       : tree(tree), node(node), cut(cut), limits(limits), schedule{{cut.extents, firstRank}, {}} {}
 
   std::vector<NodeSchedule> run() {
+    for (std::size_t axis = 0; axis < cut.loops.size(); ++axis)
+      options.push_back(optionsOf(axis));
     addAxis();
     return std::move(found);
   }
@@ -39,7 +47,7 @@ private:
         found.push_back(schedule);
       return;
     }
-    for (AxisSchedule &option : optionsOf(axis)) {
+    for (const AxisSchedule &option : options[axis]) {
       schedule.axes.push_back(option);
       addAxis();
       schedule.axes.pop_back();
@@ -164,9 +172,49 @@ private:
   const NodeId node;
   const WorkCut &cut;
   const CandidateLimits &limits;
+  std::vector<std::vector<AxisSchedule>> options; ///< by axis
   NodeSchedule schedule;
   std::vector<NodeSchedule> found;
 };
+
+/// For every axis that the work is cut along, for a stepping loop, and for one-sided transfers.
+double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
+  // One-sided transfers wait for the other side with some MPI libraries and networks.
+  constexpr double kOfAxis = 0.01, kOfSteps = 0.15, kOfGet = 0.1;
+  double share = 0, messages = 0;
+  for (const AxisSchedule &axis : on.axes)
+    if (axis.loopDim) {
+      share += kOfAxis;
+      ++messages;
+    }
+  if (llvm::any_of(on.axes, [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
+    share += kOfSteps;
+  if (llvm::any_of(on.axes,
+                   [](const AxisSchedule &axis) { return axis.movement == Movement::Get; }))
+    share += kOfGet;
+  return share * seconds + messages * machine.withinNode.alpha;
+}
+
+/// What follows from a schedule but its cost.
+Candidate withoutCost(const Tree &tree, NodeId node, NodeSchedule schedule,
+                      const std::optional<Stepping> &stepping) {
+  Candidate candidate{std::move(schedule), {}, 0, {}, {}, 0, {}};
+  const NodeSchedule &on = candidate.schedule;
+  for (std::size_t o = 0; o < tree.node(node).operands.size(); ++o) {
+    const auto role = static_cast<Role>(o);
+    candidate.needs.push_back(workPlacement(tree, node, on, role));
+    candidate.areChunks.push_back(travels(stepping, role));
+  }
+  candidate.home = storedPlacement(tree, node, on, Role::C);
+  return candidate;
+}
+
+void addCost(const Tree &tree, NodeId node, Candidate &candidate, const Machine &machine,
+             const TransferCost &transfers) {
+  candidate.cost = runCost(tree, node, candidate.schedule, machine, transfers);
+  candidate.score =
+      candidate.cost.seconds + doubt(candidate.schedule, candidate.cost.seconds, machine);
+}
 
 class Choice {
 public:
@@ -179,48 +227,152 @@ public:
     if (tree.node(node).isOutput &&
         has(storedPlacement(tree, node, schedule, Role::C), AxisKind::Partial))
       return;
-    Candidate candidate = candidateOf(tree, node, std::move(schedule), machine, transfers);
+    const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
+    Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping)};
+    Candidate &candidate = variant.candidate;
+    const NodeSchedule &on = candidate.schedule;
     if (limits.isSparing)
       candidate.bytes = bytesOf(candidate);
-    double rank = candidate.score;
-    for (std::size_t o = 0; o < candidate.needs.size(); ++o)
-      rank += transfers.readSeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]);
-    for (Entry &other : all)
-      if (other.candidate.needs == candidate.needs && other.candidate.home == candidate.home &&
-          other.candidate.areChunks == candidate.areChunks &&
-          other.candidate.bytes == candidate.bytes) {
-        if (candidate.score < other.candidate.score)
-          other = {std::move(candidate), rank};
-        return;
-      }
-    all.push_back({std::move(candidate), rank});
+    const double seconds = runBound(tree, node, on, stepping, machine, transfers);
+    variant.bound = seconds + doubt(on, seconds, machine);
+    Entry &entry = entryOf(candidate);
+    entry.open.push_back(std::move(variant));
+    while (limits.isSparing && !entry.open.empty()) // All are looked at, for their bytes.
+      evaluateNext(entry);
   }
 
   std::vector<Candidate> run() {
-    llvm::stable_sort(all, [](const Entry &a, const Entry &b) { return a.rank < b.rank; });
+    for (std::size_t e = 0; e < all.size(); ++e)
+      queue.push(placeOf(e));
     // Where memory is short, the last half are the smallest.
     const std::size_t fastest = limits.isSparing ? limits.candidates / 2 : limits.candidates;
     std::vector<Candidate> kept;
     auto keep = [&](Entry &entry) {
-      if (llvm::none_of(kept, [&](const Candidate &at) { return dominates(at, entry.candidate); }))
-        kept.push_back(std::move(entry.candidate));
+      if (llvm::none_of(kept, [&](const Candidate &at) { return dominates(at, *entry.best); }))
+        kept.push_back(std::move(*entry.best));
     };
-    auto next = all.begin();
-    for (; next != all.end() && kept.size() < fastest; ++next)
-      keep(*next);
-    std::stable_sort(next, all.end(), [](const Entry &a, const Entry &b) {
-      return a.candidate.bytes < b.candidate.bytes;
+    while (!queue.empty() && kept.size() < fastest)
+      keep(all[popFastest()]);
+    if (kept.size() == limits.candidates)
+      return kept;
+    std::vector<std::size_t> rest;
+    while (!queue.empty())
+      rest.push_back(popFastest());
+    llvm::stable_sort(rest, [&](std::size_t a, std::size_t b) {
+      return all[a].best->bytes < all[b].best->bytes;
     });
-    for (; next != all.end() && kept.size() < limits.candidates; ++next)
-      keep(*next);
+    for (auto next = rest.begin(); next != rest.end() && kept.size() < limits.candidates; ++next)
+      keep(all[*next]);
     return kept;
   }
 
 private:
-  struct Entry {
+  /// A candidate that has no cost yet.
+  struct Variant {
+    std::size_t number; ///< in the order in which they came
     Candidate candidate;
-    double rank; ///< seconds, with what it takes at least to bring operands that are stored once
+    double bound = 0; ///< its score is no less
   };
+
+  /// Candidates that need and leave the same, of which the fastest counts. A few of all entries are
+  /// kept, so costs are found in the order of their bounds, and only as far as it takes.
+  struct Entry {
+    llvm::hash_code hash = 0;
+    llvm::SmallVector<Variant, 1> open;
+    std::optional<Candidate> best;             ///< of those with a cost
+    std::size_t number = 0;                    ///< of the best
+    llvm::SmallVector<double, 2> reading = {}; ///< by operand: bringing it if it is stored once
+
+    bool isSettled() const {
+      return best && llvm::none_of(open, [&](const Variant &variant) {
+               return variant.bound <= best->score;
+             });
+    }
+    double leastScore() const {
+      double least = best ? best->score : std::numeric_limits<double>::infinity();
+      for (const Variant &variant : open)
+        least = std::min(least, variant.bound);
+      return least;
+    }
+  };
+
+  /// An entry's place in the queue: by seconds, with what it takes at least to bring operands that
+  /// are stored once; what is not settled first, since it may be the equal that came first.
+  struct Place {
+    double rank;
+    bool isSettled;
+    std::size_t entry;
+    bool operator>(const Place &other) const {
+      return std::tie(rank, isSettled, entry) > std::tie(other.rank, other.isSettled, other.entry);
+    }
+  };
+
+  Place placeOf(std::size_t entry) const {
+    const Entry &of = all[entry];
+    double rank = of.leastScore();
+    for (const double seconds : of.reading)
+      rank += seconds;
+    return {rank, of.isSettled(), entry};
+  }
+
+  /// Takes the entry of least rank from the queue.
+  std::size_t popFastest() {
+    while (true) {
+      const Place place = queue.top();
+      queue.pop();
+      if (place.isSettled)
+        return place.entry;
+      evaluateNext(all[place.entry]);
+      queue.push(placeOf(place.entry));
+    }
+  }
+
+  /// Finds the cost of the candidate with the least bound.
+  void evaluateNext(Entry &entry) const {
+    auto *const next = llvm::min_element(
+        entry.open, [](const Variant &a, const Variant &b) { return a.bound < b.bound; });
+    addCost(tree, node, next->candidate, machine, transfers);
+    if (!entry.best ||
+        std::tie(next->candidate.score, next->number) < std::tie(entry.best->score, entry.number)) {
+      entry.best = std::move(next->candidate);
+      entry.number = next->number;
+    }
+    entry.open.erase(next);
+  }
+
+  static llvm::hash_code hashOf(const Candidate &candidate) {
+    llvm::hash_code hash = 0;
+    auto add = [&](const Placement &placement) {
+      hash = llvm::hash_combine(hash, llvm::hash_combine_range(placement.grid.extents.begin(),
+                                                               placement.grid.extents.end()));
+      for (const AxisPlacement &axis : placement.axes)
+        hash = llvm::hash_combine(hash, axis.kind, axis.position, axis.level);
+    };
+    for (const Placement &need : candidate.needs)
+      add(need);
+    add(candidate.home);
+    return hash;
+  }
+
+  static bool isAlike(const Candidate &a, const Candidate &b) {
+    return a.needs == b.needs && a.home == b.home && a.areChunks == b.areChunks &&
+           a.bytes == b.bytes;
+  }
+
+  /// Where a candidate belongs: one that needs and leaves the same, or a new one.
+  Entry &entryOf(const Candidate &candidate) {
+    const llvm::hash_code hash = hashOf(candidate);
+    for (Entry &entry : all)
+      if (entry.hash == hash &&
+          isAlike(entry.best ? *entry.best : entry.open.front().candidate, candidate))
+        return entry;
+    Entry &entry = all.emplace_back();
+    entry.hash = hash;
+    for (std::size_t o = 0; o < candidate.needs.size(); ++o)
+      entry.reading.push_back(
+          transfers.readSeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]));
+    return entry;
+  }
 
   /// Operands as they are needed, the result, and what the computation needs beside it.
   double bytesOf(const Candidate &candidate) const {
@@ -253,26 +405,10 @@ private:
   const Machine &machine;
   const TransferCost &transfers;
   const CandidateLimits &limits;
+  std::size_t number = 0; ///< of candidates so far
   std::vector<Entry> all;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
 };
-
-/// For every axis that the work is cut along, for a stepping loop, and for one-sided transfers.
-double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
-  // One-sided transfers wait for the other side with some MPI libraries and networks.
-  constexpr double kOfAxis = 0.01, kOfSteps = 0.15, kOfGet = 0.1;
-  double share = 0, messages = 0;
-  for (const AxisSchedule &axis : on.axes)
-    if (axis.loopDim) {
-      share += kOfAxis;
-      ++messages;
-    }
-  if (llvm::any_of(on.axes, [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
-    share += kOfSteps;
-  if (llvm::any_of(on.axes,
-                   [](const AxisSchedule &axis) { return axis.movement == Movement::Get; }))
-    share += kOfGet;
-  return share * seconds + messages * machine.withinNode.alpha;
-}
 
 } // namespace
 
@@ -290,17 +426,9 @@ double bytesBeside(const Tree &tree, NodeId node, const NodeSchedule &on) {
 
 Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, const Machine &machine,
                       const TransferCost &transfers) {
-  Candidate candidate{std::move(schedule), {}, 0, {}, {}, 0, {}};
-  const NodeSchedule &on = candidate.schedule;
-  const std::optional<Stepping> stepping = steppingOf(tree, node, on);
-  for (std::size_t o = 0; o < tree.node(node).operands.size(); ++o) {
-    const auto role = static_cast<Role>(o);
-    candidate.needs.push_back(workPlacement(tree, node, on, role));
-    candidate.areChunks.push_back(travels(stepping, role));
-  }
-  candidate.home = storedPlacement(tree, node, on, Role::C);
-  candidate.cost = runCost(tree, node, on, machine, transfers);
-  candidate.score = candidate.cost.seconds + doubt(on, candidate.cost.seconds, machine);
+  const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
+  Candidate candidate = withoutCost(tree, node, std::move(schedule), stepping);
+  addCost(tree, node, candidate, machine, transfers);
   return candidate;
 }
 

@@ -21,26 +21,46 @@ namespace {
 /// (docs/programs.md: from 1 % in shared memory to 20 % over TCP).
 constexpr double kTransferShare = 0.1;
 
+RunCost costOfSteps(const StepCost &steps) {
+  const double hidden = steps.computeSeconds + steps.transferSeconds - steps.seconds;
+  return {steps.computeSeconds, steps.transferSeconds,
+          steps.seconds + kTransferShare * std::max(hidden, 0.0)};
+}
+
+/// Adding up the sums of a node that has run.
+double addingSeconds(const Tree &tree, NodeId node, const NodeSchedule &on,
+                     const TransferCost &transfers) {
+  return transfers.moveSeconds(tree, node, workPlacement(tree, node, on, Role::C),
+                               storedPlacement(tree, node, on, Role::C));
+}
+
 } // namespace
 
 RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
                 const TransferCost &transfers) {
   RunCost cost;
   if (const std::optional<Stepping> stepping = steppingOf(tree, node, on)) {
-    const StepCost steps = stepCost(tree, node, *stepping, machine, transfers.stepLinks(*stepping));
-    cost.computeSeconds = steps.computeSeconds;
-    cost.transferSeconds = steps.transferSeconds;
-    const double hidden = steps.computeSeconds + steps.transferSeconds - steps.seconds;
-    cost.seconds = steps.seconds + kTransferShare * std::max(hidden, 0.0);
+    cost = costOfSteps(stepCost(tree, node, *stepping, machine, transfers.stepLinks(*stepping)));
   } else {
     cost.computeSeconds = localCost(localWork(tree, node, on), machine).seconds();
     cost.seconds = cost.computeSeconds;
   }
-  const double adding = transfers.moveSeconds(tree, node, workPlacement(tree, node, on, Role::C),
-                                              storedPlacement(tree, node, on, Role::C));
+  const double adding = addingSeconds(tree, node, on, transfers);
   cost.transferSeconds += adding;
   cost.seconds += adding;
   return cost;
+}
+
+double runBound(const Tree &tree, NodeId node, const NodeSchedule &on,
+                const std::optional<Stepping> &stepping, const Machine &machine,
+                const TransferCost &transfers) {
+  if (!stepping)
+    return runCost(tree, node, on, machine, transfers).seconds;
+  // The larger of compute and transfers counts in full, of the other a share, so both being no
+  // more than they are, so is this; but for roundings.
+  constexpr double kRounding = 1 - 1e-9;
+  const StepCost steps = stepBound(tree, *stepping, machine, transfers.stepLinks(*stepping));
+  return kRounding * (costOfSteps(steps).seconds + addingSeconds(tree, node, on, transfers));
 }
 
 namespace {

@@ -11,6 +11,8 @@
 #include "compiler/ir/Schedule.h"
 #include "compiler/plan/TransferCost.h"
 
+#include <optional>
+
 namespace einsumc {
 
 /// What a node takes from when its operands lie as it needs them to when its result lies where it
@@ -25,6 +27,12 @@ struct RunCost {
 /// as `stepCost` has it. Transfers that hide behind compute still take a share of the cores and of
 /// the memory from it.
 RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
+                const TransferCost &transfers);
+
+/// The seconds of `runCost`, or, in a fraction of the time, a number that is no more: of a node
+/// with a stepping loop (steppingOf) what `stepBound` says of it.
+double runBound(const Tree &tree, NodeId node, const NodeSchedule &on,
+                const std::optional<Stepping> &stepping, const Machine &machine,
                 const TransferCost &transfers);
 
 /// The prediction for one node, its moves included.

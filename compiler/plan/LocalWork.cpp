@@ -27,7 +27,7 @@ void addStrides(const std::vector<DimId> &positions, const std::vector<int64_t> 
 
 LocalWork localWork(const Tree &tree, NodeId node) {
   LocalWork work{{}, tree.elementType(), tree.node(node).kind == NodeKind::Unary};
-  const std::vector<DimId> dims = tree.iterationDims(node);
+  const std::vector<DimId> &dims = tree.iterationDims(node);
   for (const DimId dim : dims)
     work.dims.push_back({classOf(tree, node, dim), tree.dim(dim).extent, {}});
   for (const Role role : rolesOf(tree, node))
@@ -38,7 +38,7 @@ LocalWork localWork(const Tree &tree, NodeId node) {
 
 LocalWork localWork(const Tree &tree, NodeId node, const Box &part) {
   LocalWork work{{}, tree.elementType(), tree.node(node).kind == NodeKind::Unary};
-  const std::vector<DimId> dims = tree.iterationDims(node);
+  const std::vector<DimId> &dims = tree.iterationDims(node);
   for (std::size_t d = 0; d < dims.size(); ++d)
     work.dims.push_back({classOf(tree, node, dims[d]), part[d].size(), {}});
   for (const Role role : rolesOf(tree, node)) {

@@ -8,6 +8,8 @@
 
 #include "compiler/plan/StepSeconds.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,21 +18,84 @@ namespace einsumc {
 
 namespace {
 
+/// What chunks take on their way.
+class ChunkTransfers {
+public:
+  ChunkTransfers(const Stepping &stepping, const std::vector<Link> &links, ElementType type)
+      : stepping(stepping), links(links), elementBytes(static_cast<double>(sizeInBytes(type))) {}
+
+  int64_t ranks(std::size_t t) const {
+    return stepping.work.grid.extents[stepping.travellers[t].axis];
+  }
+
+  /// Of a traveller's chunk, or part of one, of so many elements.
+  double seconds(std::size_t t, double elements) const {
+    const Link &link = links[t];
+    const auto count = static_cast<double>(ranks(t));
+    const double words = elements * elementBytes;
+    const double stages = std::ceil(std::log2(count));
+    switch (stepping.travellers[t].movement) {
+    case StepMovement::Bcast:
+      return link.alpha * stages + link.beta * words * std::min(stages, 2 * (count - 1) / count);
+    case StepMovement::Stream:
+      return (count - 1) * (link.alpha + link.beta * words);
+    case StepMovement::Ring:
+      return link.alpha + link.beta * words;
+    case StepMovement::Get: // It is asked for.
+      return 2 * link.alpha + link.beta * words;
+    }
+    return 0;
+  }
+
+private:
+  const Stepping &stepping;
+  const std::vector<Link> &links;
+  const double elementBytes;
+};
+
+/// The chunks that a rank computes with one after the other.
+int64_t mostChunks(const Stepping &stepping) {
+  int64_t chunks = 1;
+  for (const Traveller &traveller : stepping.travellers)
+    chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
+  return chunks;
+}
+
+bool isLong(const Stepping &stepping) {
+  constexpr int64_t kLongLoop = 24;
+  return mostChunks(stepping) * stepping.pace > kLongLoop;
+}
+
+/// The steps of a long loop, which are taken to be alike.
+struct AlikeSteps {
+  Box work;             ///< of one
+  double busy = 0;      ///< steps with something to compute
+  double own = 0;       ///< of these, with the rank's own chunk
+  double transfers = 0; ///< seconds of the transfers of each of the others
+
+  AlikeSteps(const Stepping &stepping, const ChunkTransfers &chunks) {
+    const int64_t count = mostChunks(stepping), parts = count * stepping.pace;
+    const int64_t rank = stepping.work.grid.firstRank;
+    work = stepping.work.box(rank);
+    Interval &range = work[stepping.dim];
+    busy = static_cast<double>(std::min(parts, range.size()));
+    range.end = range.begin + (range.size() + parts - 1) / parts;
+    own = std::min(static_cast<double>(stepping.pace), busy);
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+      const auto stored = static_cast<double>(stepping.travellers[t].chunks.localSize(rank));
+      transfers += chunks.seconds(t, stored * static_cast<double>(count) / busy);
+    }
+  }
+};
+
 class Player {
 public:
   Player(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
          const std::vector<Link> &links)
-      : stepping(stepping), links(links),
-        elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))),
+      : stepping(stepping), chunks(stepping, links, tree.elementType()),
         stepSeconds(tree, node, machine, &stepping) {}
 
-  StepCost run() {
-    int64_t chunks = 1;
-    for (const Traveller &traveller : stepping.travellers)
-      chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
-    constexpr int64_t kLongLoop = 24;
-    return chunks * stepping.pace > kLongLoop ? estimate(static_cast<double>(chunks)) : play();
-  }
+  StepCost run() { return isLong(stepping) ? estimate() : play(); }
 
 private:
   StepCost play() {
@@ -51,23 +116,12 @@ private:
 
   /// All steps alike: those of the rank's own chunk compute, then the larger of compute and
   /// transfers counts.
-  StepCost estimate(double chunks) {
-    const int64_t parts = static_cast<int64_t>(chunks) * stepping.pace;
-    const int64_t rank = stepping.work.grid.firstRank;
-    Box work = stepping.work.box(rank);
-    Interval &range = work[stepping.dim];
-    const auto busy = static_cast<double>(std::min(parts, range.size()));
-    range.end = range.begin + (range.size() + parts - 1) / parts;
-    const double compute = stepSeconds.of(work, 1);
-    double transfers = 0;
-    for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
-      transfers += transferSeconds(
-          t, static_cast<double>(stepping.travellers[t].chunks.localSize(rank)) * chunks / busy);
-    const double own = std::min(static_cast<double>(stepping.pace), busy);
-    cost.computeSeconds = busy * compute;
-    cost.transferSeconds = (busy - own) * transfers;
-    cost.seconds = own * compute + (busy - own) * std::max(compute, transfers);
-    return cost;
+  StepCost estimate() {
+    const AlikeSteps steps(stepping, chunks);
+    const double compute = stepSeconds.of(steps.work, 1);
+    const double others = steps.busy - steps.own;
+    return {steps.own * compute + others * std::max(compute, steps.transfers), steps.busy * compute,
+            others * steps.transfers};
   }
 
   /// When the step that lies so many before another was computed.
@@ -101,35 +155,14 @@ private:
 
   /// Uses the link from a time on, or from when it is free; when the transfer is over.
   double transfer(std::size_t t, std::size_t step, double from) {
-    const double seconds = transferSeconds(t, static_cast<double>(volume(table->chunk(t, step))));
+    const double seconds = chunks.seconds(t, static_cast<double>(volume(table->chunk(t, step))));
     cost.transferSeconds += seconds;
     linkIsFree = std::max(linkIsFree, from) + seconds;
     return linkIsFree;
   }
 
-  /// Of so many elements.
-  double transferSeconds(std::size_t t, double elements) const {
-    const Traveller &traveller = stepping.travellers[t];
-    const Link &link = links[t];
-    const auto ranks = static_cast<double>(stepping.work.grid.extents[traveller.axis]);
-    const double words = elements * elementBytes;
-    const double stages = std::ceil(std::log2(ranks));
-    switch (traveller.movement) {
-    case StepMovement::Bcast:
-      return link.alpha * stages + link.beta * words * std::min(stages, 2 * (ranks - 1) / ranks);
-    case StepMovement::Stream:
-      return (ranks - 1) * (link.alpha + link.beta * words);
-    case StepMovement::Ring:
-      return link.alpha + link.beta * words;
-    case StepMovement::Get: // It is asked for.
-      return 2 * link.alpha + link.beta * words;
-    }
-    return 0;
-  }
-
   const Stepping &stepping;
-  const std::vector<Link> &links;
-  const double elementBytes;
+  const ChunkTransfers chunks;
   StepSeconds stepSeconds;
   std::optional<StepTable> table;
   std::vector<double> computed; ///< by step: when
@@ -138,7 +171,52 @@ private:
   StepCost cost;
 };
 
+/// Elements that a traveller's line of ranks stores, less those of its first rank.
+int64_t foreignElements(const Traveller &traveller) {
+  const int64_t rank = traveller.chunks.grid.firstRank;
+  Layout collected = traveller.chunks;
+  collected.axes[traveller.axis] = copied();
+  return collected.localSize(rank) - traveller.chunks.localSize(rank);
+}
+
+/// Seconds of all transfers of a loop that is not long.
+double leastTransfers(const Stepping &stepping, const ChunkTransfers &chunks) {
+  const bool areAlike = llvm::all_of(stepping.travellers, [&](const Traveller &traveller) {
+    return stepping.work.grid.extents[traveller.axis] == mostChunks(stepping);
+  });
+  double seconds = 0;
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    if (stepping.travellers[t].movement == StepMovement::Stream || chunks.ranks(t) == 1)
+      continue; // Streams are few: no need to count them.
+    const auto elements = static_cast<double>(foreignElements(stepping.travellers[t]));
+    // Where chunks are cut to match another traveller's, empty parts are not sent.
+    const auto messages =
+        areAlike ? static_cast<double>((chunks.ranks(t) - 1) * stepping.pace) : 1.0;
+    seconds += messages * chunks.seconds(t, elements / messages);
+  }
+  return seconds;
+}
+
 } // namespace
+
+StepCost stepBound(const Tree &tree, const Stepping &stepping, const Machine &machine,
+                   const std::vector<Link> &links) {
+  const ChunkTransfers chunks(stepping, links, tree.elementType());
+  StepCost bound;
+  const auto iterations =
+      static_cast<double>(stepping.work.localSize(stepping.work.grid.firstRank));
+  bound.computeSeconds =
+      2 * iterations /
+      (machine.flopsPerSecond(tree.elementType()) * machine.kernelEfficiency.best());
+  if (isLong(stepping)) {
+    const AlikeSteps steps(stepping, chunks);
+    bound.transferSeconds = (steps.busy - steps.own) * steps.transfers;
+  } else {
+    bound.transferSeconds = leastTransfers(stepping, chunks);
+  }
+  bound.seconds = std::max(bound.computeSeconds, bound.transferSeconds);
+  return bound;
+}
 
 StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
                   const std::vector<Link> &links) {

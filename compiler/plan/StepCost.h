@@ -32,6 +32,12 @@ struct StepCost {
 StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
                   const std::vector<Link> &links);
 
+/// What the steps take at least, in a fraction of the time that playing them takes: nothing of
+/// `stepCost` is less. They compute no faster than the best tile kernel, and each rank's line sends
+/// all chunks but the largest.
+StepCost stepBound(const Tree &tree, const Stepping &stepping, const Machine &machine,
+                   const std::vector<Link> &links);
+
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_STEPCOST_H

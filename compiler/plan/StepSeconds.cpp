@@ -39,7 +39,7 @@ double StepSeconds::of(const Box &work, std::size_t step) {
 
 /// Reading the step's part of the result, which it adds to.
 double StepSeconds::readSeconds(const Box &work) const {
-  const std::vector<DimId> dims = tree.iterationDims(node);
+  const std::vector<DimId> &dims = tree.iterationDims(node);
   double elements = 1;
   for (const DimId dim : tree.node(node).dims)
     elements *= static_cast<double>(

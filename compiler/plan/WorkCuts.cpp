@@ -15,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -74,32 +75,34 @@ public:
     std::map<std::vector<DimClass>, std::size_t> ofKind;
     std::set<int64_t> sizes;
     std::vector<WorkCut> kept;
-    for (Found &candidate : found) {
+    for (const Found &candidate : found) {
       if (candidate.seconds > kFar * found.front().seconds + bridge)
         break;
-      std::size_t &count = ofKind[candidate.kind];
-      const bool isFirstOfSize = sizes.insert(product(candidate.cut.extents)).second;
+      std::size_t &count = ofKind[kindOf(candidate)];
+      const bool isFirstOfSize = sizes.insert(sizeOf(candidate)).second;
       if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3) &&
           !isFirstOfSize)
         continue;
       ++count;
+      WorkCut cut = cutOf(candidate);
       if (limits.allOrders)
-        addOtherOrders(candidate.cut, kept);
-      kept.push_back(std::move(candidate.cut));
+        addOtherOrders(cut, kept);
+      kept.push_back(std::move(cut));
     }
     return kept;
   }
 
 private:
-  static int64_t product(const std::vector<int64_t> &extents) {
-    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
-  }
-
+  /// A cut, by the indices of its dims in the list.
   struct Found {
     double seconds;
-    WorkCut cut;
-    std::vector<DimClass> kind;
+    llvm::SmallVector<int64_t, kMostAxes> extents;
+    llvm::SmallVector<std::size_t, kMostAxes> loops;
   };
+
+  static int64_t sizeOf(const Found &cut) {
+    return std::accumulate(cut.extents.begin(), cut.extents.end(), int64_t{1}, std::multiplies<>());
+  }
 
   void chooseDims(const Tree &tree, NodeId node, const std::vector<int> &lifetimes) {
     const std::vector<Role> roles = rolesOf(tree, node);
@@ -142,7 +145,10 @@ private:
   /// Cuts with so many axes more, along dims not before one in the list.
   void addAxis(int64_t size, std::size_t axes, std::size_t firstDim) {
     if (axes == 0) {
-      found.push_back({bound(), present(), kind()});
+      const double seconds = bound();
+      best = std::min(best, seconds);
+      if (seconds <= kFar * best + bridge) // Others are too far from the best for certain.
+        found.push_back({seconds, extents, loops});
       return;
     }
     for (int64_t extent = 2; extent <= size; ++extent) {
@@ -158,16 +164,16 @@ private:
     }
   }
 
-  WorkCut present() const {
-    WorkCut cut{{extents.begin(), extents.end()}, {}};
-    for (const std::size_t loop : loops)
+  WorkCut cutOf(const Found &of) const {
+    WorkCut cut{{of.extents.begin(), of.extents.end()}, {}};
+    for (const std::size_t loop : of.loops)
       cut.loops.push_back(dims[loop].dim);
     return cut;
   }
 
-  std::vector<DimClass> kind() const {
+  std::vector<DimClass> kindOf(const Found &of) const {
     std::vector<DimClass> classes;
-    for (const std::size_t loop : loops)
+    for (const std::size_t loop : of.loops)
       classes.push_back(dims[loop].dimClass);
     llvm::sort(classes);
     return classes;
@@ -233,6 +239,7 @@ private:
   double bridge = 0;                 ///< seconds to move every tensor twice, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
   llvm::SmallVector<std::size_t, kMostAxes> loops;
+  double best = std::numeric_limits<double>::infinity(); ///< seconds of the cuts so far
   std::vector<Found> found;
 };
 

@@ -324,6 +324,33 @@ TEST(Transfers, randomLayoutPairs) {
   }
 }
 
+/// What ranks that want a tensor must get: all sums of their blocks but those that they have.
+int64_t volumeByDefinition(const Layout &source, const Layout &target, int64_t ranks) {
+  int64_t crossing = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    crossing += partialSums(source) * target.localSize(rank);
+    if (source.holds(rank) && target.holds(rank))
+      crossing -= volume(intersect(source.box(rank), target.box(rank)));
+  }
+  return crossing;
+}
+
+TEST(Transfers, volumesOnLargerGrids) {
+  constexpr int64_t kRanks = 200;
+  RandomLayouts random(5);
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::vector<int64_t> extents = random.extents();
+    for (int64_t &extent : extents)
+      extent *= random.number(1, 20);
+    Layout source = random.layout(extents, kRanks, true);
+    Layout target = random.layout(extents, kRanks, false);
+    if (trial % 2 == 0) // Grids nest only if they begin at the same rank.
+      source.grid.firstRank = target.grid.firstRank = 0;
+    SCOPED_TRACE(describe(source) + " -> " + describe(target));
+    ASSERT_EQ(transferVolume(source, target), volumeByDefinition(source, target, kRanks));
+  }
+}
+
 /// How many other ranks each rank sends to.
 std::vector<int64_t> receiversOf(const Layout &source, const Layout &target, int64_t ranks) {
   std::vector<int64_t> count(static_cast<std::size_t>(ranks), 0);

@@ -322,6 +322,40 @@ TEST(Planner, findsTheBestOfAllCandidatesOfATree) {
   EXPECT_GT(tried, 15);
 }
 
+TEST(Planner, findsTheFastestCandidatesFirst) {
+  RandomTrees random(3);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Tree tree = random.next(false);
+    const Machine machine = randomMachine(random);
+    const auto ranks = random.pick<int64_t>({4, 6, 16, 60});
+    const TransferCost transfers(machine, ranks);
+    CandidateLimits limits = limitsFor(tree);
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      if (tree.node(id).kind == NodeKind::Input)
+        continue;
+      const std::vector<int> lifetimes = lifetimesFrom(tree, id);
+      limits.candidates = 100000;
+      const auto all = candidatesOf(tree, id, machine, transfers, {0, ranks}, lifetimes, limits);
+      limits.candidates = 3;
+      const auto few = candidatesOf(tree, id, machine, transfers, {0, ranks}, lifetimes, limits);
+      ASSERT_EQ(few.size(), std::min<std::size_t>(3, all.size()));
+      double last = 0;
+      for (std::size_t c = 0; c < all.size(); ++c) {
+        double rank = all[c].score;
+        for (std::size_t o = 0; o < all[c].needs.size(); ++o)
+          rank += transfers.readSeconds(tree, tree.node(id).operands[o].node, all[c].needs[o]);
+        ASSERT_GE(rank, last);
+        last = rank;
+        if (c < few.size()) {
+          ASSERT_EQ(all[c].schedule, few[c].schedule);
+        }
+        const Candidate again = candidateOf(tree, id, all[c].schedule, machine, transfers);
+        ASSERT_EQ(again.score, all[c].score);
+      }
+    }
+  }
+}
+
 TEST(Planner, losesHardlyAnythingByWhatItLeavesOut) {
   RandomTrees random(5);
   int tried = 0, worse = 0;

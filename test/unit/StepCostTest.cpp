@@ -6,6 +6,8 @@
 
 #include "compiler/plan/StepCost.h"
 
+#include "SteppingSchedules.h"
+
 #include "compiler/frontend/ReadEin.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
@@ -22,6 +24,8 @@
 #include <string>
 
 using namespace einsumc;
+using test::batchedProduct;
+using test::forEachLoop;
 
 namespace {
 
@@ -125,6 +129,31 @@ TEST_F(StepCosts, aRootThatStreamsServesAll) {
   const StepCost costs = cost("master_worker", 10);
   // Three ranks get a quarter each of A, and return one of C.
   EXPECT_GT(costs.seconds, 2 * 3 * 10 * stepSeconds);
+}
+
+TEST(StepBound, isNoMoreThanTheCost) {
+  const Tree tree = batchedProduct();
+  const Machine machine;
+  int loops = 0, sharp = 0;
+  for (const std::vector<int64_t> &extents :
+       std::vector<std::vector<int64_t>>{{2}, {5}, {30}, {40}, {2, 2}, {2, 3}, {5, 2}, {40, 2}})
+    forEachLoop(tree, kProduct, {extents, 0},
+                [&](const Stepping &stepping, const NodeSchedule &on) {
+                  for (const Link &link : {Link{0, 1e-9}, Link{1e-6, 0}, Link{1e-7, 1e-11}}) {
+                    const std::vector<Link> links(stepping.travellers.size(), link);
+                    const StepCost cost = stepCost(tree, kProduct, stepping, machine, links);
+                    const StepCost bound = stepBound(tree, stepping, machine, links);
+                    constexpr double kRounded = 1 + 1e-12;
+                    const std::string text = nodeScheduleText(tree, kProduct, on);
+                    ASSERT_LE(bound.computeSeconds, kRounded * cost.computeSeconds) << text;
+                    ASSERT_LE(bound.transferSeconds, kRounded * cost.transferSeconds) << text;
+                    ASSERT_LE(bound.seconds, kRounded * cost.seconds) << text;
+                    ++loops;
+                    sharp += bound.transferSeconds > 0.99 * cost.transferSeconds ? 1 : 0;
+                  }
+                });
+  EXPECT_GT(loops, 1000);
+  EXPECT_GT(2 * sharp, loops);
 }
 
 } // namespace
