@@ -9,7 +9,6 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/plan/RankGroups.h"
-#include "compiler/plan/TransferCost.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,34 +17,26 @@
 
 namespace einsumc {
 
-/// How operands come to a node that other nodes made.
-enum class Supply : uint8_t {
-  InPlace, ///< where the node needs them: as if all nodes agreed
-  Spread,  ///< evenly spread over the ranks: as if none did
-};
-
-/// By a few candidates of each node. Inputs are read where they are needed; results that go to more
-/// ranks are evenly spread before and after.
+/// By lower bounds of cuts of the work (`roughSeconds`); each operand that another node makes takes
+/// messages, too, and results that go to more ranks are evenly spread.
 class NodeEstimate final : public GroupEstimate {
 public:
   /// \param isFree whether a node may be computed on a part of the ranks
-  NodeEstimate(const Tree &tree, const Machine &machine, Supply supply,
-               std::function<bool(NodeId)> isFree)
-      : tree(tree), machine(machine), supply(supply), mayBeMoved(std::move(isFree)) {}
+  NodeEstimate(const Tree &tree, const Machine &machine, std::function<bool(NodeId)> isFree)
+      : tree(tree), machine(machine), mayBeMoved(std::move(isFree)) {}
 
   double node(NodeId node, int64_t ranks) override;
   double move(NodeId tensor, int64_t from, int64_t to) override;
   bool isFree(NodeId node) override { return mayBeMoved(node); }
 
 private:
-  const TransferCost &transfersOn(int64_t ranks);
-  double supplySeconds(NodeId tensor, const Placement &need, bool areChunks, int64_t ranks);
+  const Link &link(int64_t ranks) const {
+    return ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes;
+  }
 
   const Tree &tree;
   const Machine &machine;
-  const Supply supply;
   const std::function<bool(NodeId)> mayBeMoved;
-  std::map<int64_t, TransferCost> transfers; ///< by ranks
   std::map<std::pair<NodeId, int64_t>, double> known;
 };
 

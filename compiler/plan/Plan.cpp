@@ -310,9 +310,13 @@ private:
 class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), machine(machine), options(options) {}
+      : tree(tree), machine(machine), options(options),
+        estimate(tree, machine,
+                 [&options](NodeId node) { return options.fixed.nodes.count(node) == 0; }) {}
 
   std::unique_ptr<Planner> run() {
+    if (isLarge(tree) && options.mayGroup && tryClearGroups())
+      return std::move(best);
     tryRanges(onRanks(options.ranks));
     int64_t used = options.ranks;
     for (int64_t fewer = used / kFewer; fewer > 0 && best->mayHaveTooManyRanks(); fewer /= kFewer) {
@@ -345,26 +349,38 @@ private:
     return isBetter;
   }
 
-  /// Groups of so many ranks, estimated as if nodes agreed about where results lie and as if they
-  /// did not, and of fewer as long as that helps.
+  /// Groups that are so much faster by the estimate that a large tree is planned with them alone.
+  bool tryClearGroups() {
+    constexpr double kClear = 0.7;
+    const std::vector<RankRange> all = onRanks(options.ranks);
+    std::vector<RankRange> groups = rankGroups(tree, options.ranks, estimate);
+    return estimated(groups) < kClear * estimated(all) && tryRanges(std::move(groups));
+  }
+
+  double estimated(const std::vector<RankRange> &ranges) {
+    RankTimes times(options.ranks);
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (const RankRange &range = ranges[static_cast<std::size_t>(id)];
+          tree.node(id).kind != NodeKind::Input)
+        times.run(range, estimate.node(id, range.size));
+    return times.most();
+  }
+
+  /// Groups of so many ranks, and of fewer as long as that helps.
   void tryGroups(int64_t most) {
-    auto isFree = [&](NodeId node) { return options.fixed.nodes.count(node) == 0; };
-    NodeEstimate inPlace(tree, machine, Supply::InPlace, isFree);
-    NodeEstimate spread(tree, machine, Supply::Spread, isFree);
-    auto tryOn = [&](int64_t ranks, NodeEstimate &estimate) {
-      std::vector<RankRange> groups = rankGroups(tree, ranks, estimate);
-      return groups != onRanks(ranks) && tryRanges(std::move(groups));
-    };
-    tryOn(most, inPlace);
     const int mayFail = isLarge(tree) ? 1 : 2;
     int failures = 0;
-    for (int64_t ranks = most; ranks > 1 && failures < mayFail; ranks /= 2)
-      failures = tryOn(ranks, spread) ? 0 : failures + 1;
+    for (int64_t ranks = most; ranks > 1 && failures < mayFail; ranks /= 2) {
+      std::vector<RankRange> groups = rankGroups(tree, ranks, estimate);
+      const bool helps = groups != onRanks(ranks) && tryRanges(std::move(groups));
+      failures = helps ? 0 : failures + 1;
+    }
   }
 
   const Tree &tree;
   const Machine &machine;
   const PlanOptions &options;
+  NodeEstimate estimate;
   std::unique_ptr<Planner> best;
   std::vector<std::vector<RankRange>> tried;
 };

@@ -51,8 +51,9 @@ int64_t powerBelow(int64_t bound, int power) {
 class Enumeration {
 public:
   Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
-              const std::vector<int> &lifetimes, const CutLimits &limits)
-      : machine(machine), limits(limits),
+              const std::vector<int> &lifetimes, const CutLimits &limits,
+              std::size_t mostAxes = kMostAxes, double slowdown = 1)
+      : machine(machine), limits(limits), slowdown(slowdown),
         link(ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes),
         flops(machine.flopsPerSecond(tree.elementType())),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))) {
@@ -67,8 +68,11 @@ public:
     const std::vector<int64_t> sizes = usefulSizes(ranks);
     // Cubes of few ranks are for those who have no more.
     for (const int64_t size : sizes)
-      enumerate(size, 2 * size > ranks ? kMostAxes : 2);
+      enumerate(size, 2 * size > ranks ? mostAxes : std::min<std::size_t>(mostAxes, 2));
   }
+
+  /// The least of the bounds; infinite if there is nothing to cut.
+  double least() const { return best; }
 
   std::vector<WorkCut> run() {
     llvm::stable_sort(found, [](const Found &a, const Found &b) { return a.seconds < b.seconds; });
@@ -206,8 +210,8 @@ private:
       touched += block.of[role];
       moved += std::max(block.of[role] - shares[role], 0.0);
     }
-    const double compute =
-        std::max(2 * block.all / flops, touched * elementBytes / machine.memoryBandwidth);
+    const double compute = slowdown * std::max(2 * block.all / flops,
+                                               touched * elementBytes / machine.memoryBandwidth);
     const double transfer = moved * elementBytes * link.beta + messages * link.alpha;
     constexpr double kShare = 0.1; // Of transfers that hide.
     return std::max(compute, transfer) + kShare * std::min(compute, transfer);
@@ -231,6 +235,7 @@ private:
 
   const Machine &machine;
   const CutLimits &limits;
+  const double slowdown; ///< of compute, over what flops and bandwidth allow
   const Link &link;
   const double flops, elementBytes;
   std::vector<CutDim> dims;
@@ -264,6 +269,21 @@ std::vector<int64_t> usefulSizes(int64_t ranks) {
 std::vector<WorkCut> workCuts(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
                               const std::vector<int> &lifetimes, const CutLimits &limits) {
   return Enumeration(tree, node, machine, ranks, lifetimes, limits).run();
+}
+
+double roughSeconds(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
+                    double alone) {
+  double bytes = 0;
+  for (const Role role : rolesOf(tree, node))
+    bytes += static_cast<double>(tree.elements(tensorOf(tree, node, role)) *
+                                 sizeInBytes(tree.elementType()));
+  const double ideal = std::max(tree.flops(node) / machine.flopsPerSecond(tree.elementType()),
+                                bytes / machine.memoryBandwidth);
+  const CutLimits limits = {4, 1, 1, false};
+  const std::vector<int> lifetimes(tree.dims().size());
+  return std::min(alone, Enumeration(tree, node, machine, ranks, lifetimes, limits, 2,
+                                     std::max(1.0, alone / ideal))
+                             .least());
 }
 
 } // namespace einsumc

@@ -42,6 +42,12 @@ struct CutLimits {
 std::vector<WorkCut> workCuts(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
                               const std::vector<int> &lifetimes, const CutLimits &limits);
 
+/// About what a node takes on at most so many ranks, in seconds: the least of the lower bounds
+/// above, of cuts over up to two axes, or what it takes on one rank.
+/// \param alone seconds on one rank, by which compute is scaled
+double roughSeconds(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
+                    double alone);
+
 /// The numbers of ranks from 2 on, the most first, that are worth a grid: see `workCuts`.
 std::vector<int64_t> usefulSizes(int64_t ranks);
 
