@@ -15,6 +15,7 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <vector>
 
 namespace einsumc::measure {
 
@@ -37,7 +38,8 @@ struct Effort {
   int rounds = 30;
 };
 
-/// The shortest time of one call over all rounds, in seconds: what disturbs a run makes it longer.
+/// The median time of one call over the rounds, in seconds: predictions are compared with medians
+/// of runs, which are disturbed as often.
 template <class Call>
 double secondsOf(Call &&call, double (*clock)() = threadSeconds, const Effort &effort = {}) {
   const auto time = [&](int64_t calls) {
@@ -49,10 +51,12 @@ double secondsOf(Call &&call, double (*clock)() = threadSeconds, const Effort &e
   int64_t calls = 1;
   while (time(calls) < effort.atLeast)
     calls *= 2;
-  double best = time(calls);
-  for (int round = 1; round < effort.rounds; ++round)
-    best = std::min(best, time(calls));
-  return best / static_cast<double>(calls);
+  std::vector<double> times;
+  for (int round = 0; round < effort.rounds; ++round)
+    times.push_back(time(calls));
+  const auto middle = times.begin() + effort.rounds / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle / static_cast<double>(calls);
 }
 
 /// The seconds of a call when all threads of a team make it at the same time, each its own: the
