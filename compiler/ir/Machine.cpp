@@ -91,6 +91,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream) {
     printEfficiency(machine.kernelEfficiency, json);
     printPack(machine.pack, json);
     json.attribute("topology", machine.topology);
+    json.attribute("input_copies", machine.inputCopies);
   });
   stream << "\n";
 }
@@ -153,6 +154,8 @@ private:
       readCount(key, value, machine.ranksPerNode);
     else if (key == "topology")
       readTopology(value);
+    else if (key == "input_copies")
+      readTime(key, value, machine.inputCopies);
     else if (key == "comment")
       readComment(value);
     else

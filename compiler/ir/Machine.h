@@ -82,6 +82,9 @@ struct Machine {
                                         {0.12, 0.45, 0.7, 0.75, 0.75},
                                         {0.12, 0.45, 0.7, 0.85, 0.9}}};
   PackRates pack;
+  /// What a rank reads of inputs beyond an even share is charged so much of what sending it takes:
+  /// no part of a program's seconds, but it takes time and memory.
+  double inputCopies = 0.5;
   std::string topology = "full"; ///< `full`, `ring`, `torus:4x4x4`, `fattree:k`
   std::string comment;           ///< for people: when and where it was measured
 
@@ -113,6 +116,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream);
 ///   pack               {"contiguous": c, "transposed": c, "scattered": bytes a second}, c being
 ///                      {"rate": bytes a second, "row": seconds, "memory_row": seconds}
 ///   topology           "full", "ring", "torus:AxBxC", "fattree:K"
+///   input_copies       at least 0
 ///   comment            any text
 /// A member that is absent keeps the built-in value; an unknown one is an error.
 /// \param text as returned by `Diagnostics::addText`

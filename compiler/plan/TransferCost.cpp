@@ -160,7 +160,8 @@ double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement
                       static_cast<double>(placement.grid.size());
   if (most <= even)
     return 0;
-  return exchangeLink(ranksOf(placement.grid, placement.grid)).beta * (most - even);
+  return machine.inputCopies * exchangeLink(ranksOf(placement.grid, placement.grid)).beta *
+         (most - even);
 }
 
 } // namespace einsumc

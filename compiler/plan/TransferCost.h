@@ -38,8 +38,7 @@ public:
                        bool isTraveller) const;
 
   /// Seconds that are charged for an input that is read into a placement: what the busiest rank
-  /// reads beyond an even share of the ranks of the grid, at the rate of the network. A copy costs
-  /// as much as sending it.
+  /// reads beyond an even share of the ranks of the grid, as Machine::inputCopies has it.
   double readSeconds(const Tree &tree, NodeId input, const Placement &placement) const;
 
 private:

@@ -37,6 +37,7 @@ TEST(Machine, EveryMemberIsReadAsPrinted) {
   machine.kernelEfficiency = {{8, 64}, {1, 3, 9}, {{0.1, 0.2, 0.3}, {0.4, 0.5, 1}}};
   machine.pack = {{1e10, 0, 1e-9}, {2e9, 3e-9, 0}, 1.5e9};
   machine.topology = "torus:4x4x2";
+  machine.inputCopies = 0;
   machine.comment = "measured \"here\"";
   EXPECT_EQ(readBack(machine), machine);
 }

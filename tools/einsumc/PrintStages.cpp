@@ -146,6 +146,7 @@ private:
         json.object([&] {
           writeSchedule(id, one.schedule, one.cost);
           json.attribute("predicted_tensor_bytes", one.bytes);
+          json.attribute("reading_seconds", one.readSeconds);
           json.attribute("tree_seconds", one.seconds);
           json.attribute("chosen", one.isChosen);
         });

@@ -55,6 +55,7 @@ def machine(path):
     with open(path, "w") as file:
         json.dump({"alpha": 0, "beta": 1, "flops": 1e30, "memory_bandwidth": 1e30,
                    "memory": 1 << 50, "ranks_per_node": 1, "caches": [], "kernel_overhead": 0,
+                   "input_copies": 1,
                    "pack": {"contiguous": copy(0), "transposed": copy(0), "scattered": 1e30}}, file)
 
 
