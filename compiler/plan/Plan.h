@@ -30,10 +30,13 @@ struct PlanOptions {
 /// placements included, and of inputs what reading copies of them takes
 /// (TransferCost::readSeconds). What is fixed stays; pins of inputs and outputs are kept.
 ///
-/// Exact over the candidates on trees, and on DAGs as `minimiseSum` is. Where the result needs more
-/// memory than there is, bytes are given a price at the nodes where they are too many (H. Everett,
-/// "Generalized Lagrange multiplier method", Operations Research 11, 1963), which is raised until
-/// the schedule fits; if none does, the result is one that needs little.
+/// Nodes may have all ranks, all of them fewer where messages take most of the time, or independent
+/// parts of the tree groups of them (`rankGroups`): each of these is planned, and the best taken.
+/// For given ranks exact over the candidates on trees, and on DAGs as `minimiseSum` is, as far as
+/// the sum over the nodes is what counts. Where the result needs more memory than there is, bytes
+/// are given a price at the nodes where they are too many (H. Everett, "Generalized Lagrange
+/// multiplier method", Operations Research 11, 1963), which is raised until the schedule fits; if
+/// none does, the result is one that needs little.
 /// \pre tree.isBinary(), and what is fixed passes checkNodeSchedule and checkPlacement
 Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &options);
 
