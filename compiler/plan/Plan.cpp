@@ -318,6 +318,8 @@ public:
     if (isLarge(tree) && options.mayGroup && tryClearGroups())
       return std::move(best);
     tryRanges(onRanks(options.ranks));
+    if (!isAnyFree())
+      return std::move(best);
     int64_t used = options.ranks;
     for (int64_t fewer = used / kFewer; fewer > 0 && best->mayHaveTooManyRanks(); fewer /= kFewer) {
       if (!tryRanges(onRanks(fewer)))
@@ -331,6 +333,14 @@ public:
 
 private:
   static constexpr int64_t kFewer = 4;
+
+  /// Whether there is a node whose schedule is not given.
+  bool isAnyFree() {
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree.node(id).kind != NodeKind::Input && estimate.isFree(id))
+        return true;
+    return false;
+  }
 
   /// The first ones for every node.
   std::vector<RankRange> onRanks(int64_t ranks) const {
