@@ -91,6 +91,10 @@ struct Machine {
   double flopsPerSecond(ElementType type) const {
     return type == ElementType::F32 ? flopsF32 : flopsF64;
   }
+  /// The slowest that so many ranks, one after the other, have between them.
+  const Link &linkOf(int64_t ranks) const {
+    return ranks <= ranksPerNode ? withinNode : betweenNodes;
+  }
   bool operator==(const Machine &) const = default;
 };
 

@@ -44,13 +44,13 @@ double NodeEstimate::node(NodeId node, int64_t ranks) {
   });
   const double messages = static_cast<double>(moved) * std::log2(static_cast<double>(size));
   const double shared =
-      roughSeconds(tree, node, machine, size, alone) + messages * link(size).alpha;
+      roughSeconds(tree, node, machine, size, alone) + messages * machine.linkOf(size).alpha;
   return known[{node, size}] = std::min(alone, shared);
 }
 
 double NodeEstimate::move(NodeId tensor, int64_t from, int64_t to) {
   const auto bytes = static_cast<double>(tree.elements(tensor) * sizeInBytes(tree.elementType()));
-  const Link &used = link(to);
+  const Link &used = machine.linkOf(to);
   return used.alpha * (1 + std::log2(static_cast<double>(to) / static_cast<double>(from))) +
          used.beta * bytes / static_cast<double>(from);
 }

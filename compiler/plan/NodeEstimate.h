@@ -30,10 +30,6 @@ public:
   bool isFree(NodeId node) override { return mayBeMoved(node); }
 
 private:
-  const Link &link(int64_t ranks) const {
-    return ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes;
-  }
-
   const Tree &tree;
   const Machine &machine;
   const std::function<bool(NodeId)> mayBeMoved;

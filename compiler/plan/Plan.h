@@ -19,8 +19,8 @@ namespace einsumc {
 struct PlanOptions {
   int64_t ranks = 1;
   PartialSchedule fixed = {}; ///< what the user decided; the planner chooses the rest
-  std::optional<int64_t> memory =
-      std::nullopt; ///< bytes a rank may use for tensors; none: any number
+  /// Bytes that a rank may use for tensors; none: any number.
+  std::optional<int64_t> memory = std::nullopt;
   /// Independent nodes may be computed at the same time, each on some of the ranks.
   bool mayGroup = true;
 };
