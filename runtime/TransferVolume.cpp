@@ -43,28 +43,42 @@ Digit digitOf(const Grid &grid, std::size_t axis) {
   return digit;
 }
 
+bool cutsPosition(const AxisPlacement &on, std::size_t position) {
+  return on.kind == AxisKind::Split && on.position == static_cast<int>(position);
+}
+
 /// The interval of one position under a layout, by the coordinates that it depends on.
 class PositionRanges {
 public:
-  PositionRanges(const Layout &layout, std::size_t position)
-      : ranges{{0, layout.extents[position]}} {
+  PositionRanges(const Layout &layout, std::size_t position) : extent(layout.extents[position]) {
     std::vector<std::size_t> cuts;
+    cuts.reserve(layout.axes.size());
     for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
-      if (layout.axes[axis].kind == AxisKind::Split &&
-          layout.axes[axis].position == static_cast<int>(position))
+      if (cutsPosition(layout.axes[axis], position))
         cuts.push_back(axis);
-    std::ranges::stable_sort(cuts, {}, [&](std::size_t axis) { return layout.axes[axis].level; });
-    for (const std::size_t axis : cuts) {
+    std::ranges::sort(cuts, {},
+                      [&](std::size_t axis) { return std::pair(layout.axes[axis].level, axis); });
+    digits.reserve(cuts.size());
+    for (const std::size_t axis : cuts)
       digits.push_back(digitOf(layout.grid, axis));
-      const auto parts = static_cast<std::size_t>(digits.back().extent);
-      std::vector<Interval> finer(ranges.size() * parts);
-      for (std::size_t r = 0; r < ranges.size(); ++r)
-        cutInBlocks(ranges[r], std::span(finer).subspan(r * parts, parts));
-      ranges = std::move(finer);
+  }
+
+  /// Finds the intervals, which are not needed for every sum.
+  void findRanges() {
+    if (!ranges.empty())
+      return;
+    ranges.reserve(static_cast<std::size_t>(parts()));
+    ranges.push_back({0, extent});
+    for (const Digit &digit : digits) {
+      // Finer ones take the place of each, the last first.
+      const std::size_t coarse = ranges.size(), finer = static_cast<std::size_t>(digit.extent);
+      ranges.resize(coarse * finer);
+      for (std::size_t r = coarse; r-- > 0;)
+        cutInBlocks(ranges[r], std::span(ranges).subspan(r * finer, finer));
     }
   }
 
-  /// Of the rank with a number, counted from the grid's first.
+  /// Of the rank with a number, counted from the grid's first. \pre findRanges()
   const Interval *of(int64_t number) const {
     int64_t index = 0;
     for (const Digit &digit : digits)
@@ -72,7 +86,20 @@ public:
     return at(static_cast<std::size_t>(index));
   }
 
+  /// They follow each other: where one ends the next begins. \pre findRanges()
+  const Interval *at(std::size_t index) const { return &ranges[index]; }
+
   const std::vector<Digit> &dependsOn() const { return digits; }
+
+  int64_t wholeExtent() const { return extent; }
+
+  /// The number of intervals.
+  int64_t parts() const {
+    int64_t product = 1;
+    for (const Digit &digit : digits)
+      product *= digit.extent;
+    return product;
+  }
 
   /// By how much the index of the interval grows with a digit that is part of a coordinate.
   std::size_t weightOf(const Digit &digit) const {
@@ -82,8 +109,6 @@ public:
         weight += digit.stride / digits[d].stride * finer;
     return static_cast<std::size_t>(weight);
   }
-  /// They follow each other: where one ends the next begins.
-  const Interval *at(std::size_t index) const { return &ranges[index]; }
 
 private:
   /// All blocks of a range, as blockOf has each of them.
@@ -97,6 +122,7 @@ private:
     }
   }
 
+  int64_t extent;
   std::vector<Digit> digits;
   std::vector<Interval> ranges;
 };
@@ -152,14 +178,19 @@ public:
       for (std::size_t axis = 0; axis < layout->axes.size(); ++axis)
         if (layout->axes[axis].kind == AxisKind::Root)
           roots[layout == &target].push_back(digitOf(layout->grid, axis));
-    for (std::size_t p = 0; p < source.extents.size(); ++p)
-      positions.push_back({PositionRanges(source, p), PositionRanges(target, p)});
+    for (std::size_t p = 0; p < source.extents.size(); ++p) {
+      const auto cutsThis = [&](const AxisPlacement &on) { return cutsPosition(on, p); };
+      if (std::ranges::any_of(source.axes, cutsThis) || std::ranges::any_of(target.axes, cutsThis))
+        positions.push_back({PositionRanges(source, p), PositionRanges(target, p)});
+      else
+        uncut *= source.extents[p];
+    }
   }
 
   /// Summed over the ranks of both grids.
   int64_t sum() {
     const Grid &a = layouts[0]->grid, &b = layouts[1]->grid;
-    return a.firstRank == b.firstRank && findDigits() ? sumByDigits() : sumByRuns();
+    return uncut * (a.firstRank == b.firstRank && findDigits() ? sumByDigits() : sumByRuns());
   }
 
 private:
@@ -183,14 +214,17 @@ private:
   }
 
   /// Rank by rank, those together that differ in the last coordinate of both grids alone.
-  int64_t sumByRuns() const {
+  int64_t sumByRuns() {
     const Grid &a = layouts[0]->grid, &b = layouts[1]->grid;
     const int64_t lastA = lastExtent(a), lastB = lastExtent(b);
     const int64_t end = std::min(a.firstRank + a.size(), b.firstRank + b.size());
-    std::vector<Overlap> overlaps;
-    for (const auto &[source, target] : positions)
+    overlaps.clear();
+    for (auto &[source, target] : positions) {
+      source.findRanges();
+      target.findRanges();
       overlaps.push_back(
           {nullptr, nullptr, source.weightOf({1, lastA}), target.weightOf({1, lastB})});
+    }
     const bool isRootLast = isAnyRootLast();
     int64_t sum = 0, length = 0;
     for (int64_t rank = std::max(a.firstRank, b.firstRank); rank < end; rank += length) {
@@ -249,25 +283,50 @@ private:
   }
 
   /// The sum over all values of a group's digits.
-  int64_t sumOver(std::size_t of) const {
-    std::vector<Digit> own;
+  int64_t sumOver(std::size_t of) {
+    own.clear();
+    int64_t count = 1; // of values
     for (std::size_t d = 0; d < digits.size(); ++d)
-      if (group[d] == of && !isFixed(digits[d]))
+      if (group[d] == of && !isFixed(digits[d])) {
         own.push_back(digits[d]);
+        count *= digits[d].extent;
+      }
+    std::size_t members = 0, last = 0;
+    for (std::size_t p = 0; p < positions.size(); ++p)
+      if (group[digits.size() + p] == of) {
+        ++members;
+        last = p;
+      }
+    if (members == 0)
+      return count;
+    // All parts of a whole are the whole.
+    if (const auto &[source, target] = positions[last];
+        members == 1 && std::min(source.parts(), target.parts()) == 1 &&
+        std::max(source.parts(), target.parts()) == count)
+      return source.wholeExtent();
+    return sumOverValues(of);
+  }
+
+  /// The same by going through the values.
+  int64_t sumOverValues(std::size_t of) {
     if (own.empty())
       own.push_back({});
-    std::vector<Overlap> overlaps; // By position of the group, while the first digit runs.
-    std::vector<std::array<int64_t, 2>> steps; // By digit, then by position.
+    overlaps.clear(); // By position of the group, while the first digit runs.
+    steps.clear();    // By digit, then by position.
     for (std::size_t p = 0; p < positions.size(); ++p)
-      if (group[digits.size() + p] == of)
-        overlaps.push_back({positions[p][0].at(0), positions[p][1].at(0),
-                            positions[p][0].weightOf(own[0]), positions[p][1].weightOf(own[0])});
+      if (group[digits.size() + p] == of) {
+        auto &[source, target] = positions[p];
+        source.findRanges();
+        target.findRanges();
+        overlaps.push_back(
+            {source.at(0), target.at(0), source.weightOf(own[0]), target.weightOf(own[0])});
+      }
     for (const Digit &digit : own)
       for (std::size_t p = 0; p < positions.size(); ++p)
         if (group[digits.size() + p] == of)
           steps.push_back({static_cast<int64_t>(positions[p][0].weightOf(digit)),
                            static_cast<int64_t>(positions[p][1].weightOf(digit))});
-    std::vector<int64_t> value(own.size());
+    value.assign(own.size(), 0);
     int64_t sum = 0;
     while (true) {
       sum += sumOfProducts(overlaps, static_cast<std::size_t>(own[0].extent));
@@ -297,10 +356,16 @@ private:
   }
 
   std::array<const Layout *, 2> layouts;
-  std::array<std::vector<Digit>, 2> roots; ///< of source and target: the Root axes
-  std::vector<std::array<PositionRanges, 2>> positions;
+  std::array<std::vector<Digit>, 2> roots;              ///< of source and target: the Root axes
+  std::vector<std::array<PositionRanges, 2>> positions; ///< those that a layout cuts
+  int64_t uncut = 1;                                    ///< elements along the others
   std::vector<Digit> digits;
   std::vector<std::size_t> group; ///< of digits, then of positions: the least that they depend on
+  // Of a sum; here so that the next one has their memory.
+  std::vector<Digit> own;
+  std::vector<Overlap> overlaps;
+  std::vector<std::array<int64_t, 2>> steps;
+  std::vector<int64_t> value;
 };
 
 int64_t extentOf(const Layout &layout, AxisKind kind) {

@@ -54,6 +54,7 @@ StepMovement stepMovement(Movement movement) {
 Placement placementOfRole(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role,
                           bool stored) {
   Placement result{schedule.grid, {}};
+  result.axes.reserve(schedule.axes.size());
   for (const AxisSchedule &axis : schedule.axes)
     result.axes.push_back(placementOnAxis(tree, node, axis, role, stored));
   return normalised(std::move(result));

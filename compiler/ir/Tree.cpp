@@ -156,13 +156,20 @@ bool Tree::isBinary() const {
 }
 
 std::vector<int64_t> Tree::extents(NodeId id) const {
+  const std::vector<DimId> &dims = node(id).dims;
   std::vector<int64_t> result;
-  for (DimId d : node(id).dims)
+  result.reserve(dims.size());
+  for (DimId d : dims)
     result.push_back(dim(d).extent);
   return result;
 }
 
-int64_t Tree::elements(NodeId id) const { return *checkedBytes(extents(id), 1); }
+int64_t Tree::elements(NodeId id) const {
+  int64_t product = 1; // No overflow: a tree is not made of such tensors.
+  for (DimId d : node(id).dims)
+    product *= dim(d).extent;
+  return product;
+}
 
 double Tree::flops(NodeId id) const {
   const Node &n = node(id);

@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -406,7 +407,7 @@ private:
   const TransferCost &transfers;
   const CandidateLimits &limits;
   std::size_t number = 0; ///< of candidates so far
-  std::vector<Entry> all;
+  std::deque<Entry> all;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
 };
 

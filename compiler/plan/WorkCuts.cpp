@@ -53,8 +53,7 @@ public:
   Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
               const std::vector<int> &lifetimes, const CutLimits &limits,
               std::size_t mostAxes = kMostAxes, double slowdown = 1)
-      : machine(machine), limits(limits), slowdown(slowdown),
-        link(ranks <= machine.ranksPerNode ? machine.withinNode : machine.betweenNodes),
+      : machine(machine), limits(limits), slowdown(slowdown), link(machine.linkOf(ranks)),
         flops(machine.flopsPerSecond(tree.elementType())),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))) {
     chooseDims(tree, node, lifetimes);
@@ -75,20 +74,23 @@ public:
   double least() const { return best; }
 
   std::vector<WorkCut> run() {
-    llvm::stable_sort(found, [](const Found &a, const Found &b) { return a.seconds < b.seconds; });
+    std::vector<const Found *> byTime;
+    for (const Found &candidate : found)
+      if (candidate.seconds <= kFar * best + bridge)
+        byTime.push_back(&candidate);
+    llvm::stable_sort(byTime,
+                      [](const Found *a, const Found *b) { return a->seconds < b->seconds; });
     std::map<std::vector<DimClass>, std::size_t> ofKind;
     std::set<int64_t> sizes;
     std::vector<WorkCut> kept;
-    for (const Found &candidate : found) {
-      if (candidate.seconds > kFar * found.front().seconds + bridge)
-        break;
-      std::size_t &count = ofKind[kindOf(candidate)];
-      const bool isFirstOfSize = sizes.insert(sizeOf(candidate)).second;
+    for (const Found *candidate : byTime) {
+      std::size_t &count = ofKind[kindOf(*candidate)];
+      const bool isFirstOfSize = sizes.insert(sizeOf(*candidate)).second;
       if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3) &&
           !isFirstOfSize)
         continue;
       ++count;
-      WorkCut cut = cutOf(candidate);
+      WorkCut cut = cutOf(*candidate);
       if (limits.allOrders)
         addOtherOrders(cut, kept);
       kept.push_back(std::move(cut));
