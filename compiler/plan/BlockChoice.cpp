@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace einsumc {
@@ -41,6 +42,8 @@ constexpr int64_t kLeastM = 48, kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
 /// elements of the other operand that packing would not pay.
 constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
+/// A way of the first-level cache, which it has so many of: of lines so far apart it keeps no more.
+constexpr int64_t kWayBytes = 4096, kWays = 8;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
 /// through all sums; with smaller ones the threads should keep what they have packed.
 constexpr int64_t kLongSide = 384;
@@ -228,11 +231,19 @@ private:
     const bool mInPlace = onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
     const bool nInPlace = onlyK && onlyN && *onlyN < dims.size() &&
                           (*onlyK == dims.size() || dims.isUnit(Role::B, *onlyK));
-    auto packs = [](bool inPlace, int64_t uses, int64_t size) {
-      return !inPlace || (uses > kFewUses && size > kSmallOperand);
+    auto packs = [](bool inPlace, int64_t uses, bool isSlow) {
+      return !inPlace || (uses > kFewUses && isSlow);
     };
-    choice.packsLeft = packs(mInPlace, n, m * k);
-    choice.packsRight = packs(nInPlace, m, k * n);
+    const bool leftCompetes = mInPlace && *onlyK < dims.size() && competes(Role::A, *onlyK);
+    choice.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
+    choice.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
+  }
+
+  /// Whether a block has more indices of a dim than the first-level cache has places for: with a
+  /// stride that is a multiple of a large power of two they start at few of its sets.
+  bool competes(Role role, std::size_t dim) const {
+    const int64_t stride = dims.stride(role, dim) * elementBytes;
+    return choice.counts[dim] > kWays * (kWayBytes / std::gcd(stride, kWayBytes));
   }
 
   const WorkDims &dims;

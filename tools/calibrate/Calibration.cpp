@@ -9,6 +9,7 @@
 #include "CopyRates.h"
 #include "KernelRates.h"
 #include "NetworkRates.h"
+#include "ProductRate.h"
 #include "Roofline.h"
 
 #include "llvm/Support/Format.h"
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 namespace einsumc {
 
@@ -71,6 +73,7 @@ public:
     measureBandwidths();
     measureKernels();
     measurePacking();
+    measureProduct();
     measureNetwork();
     return std::move(machine);
   }
@@ -100,9 +103,22 @@ private:
     take(rates.betweenNodes, machine.betweenNodes);
   }
 
+  /// The longest that any rank takes: the others wait for it. Collective, so that all measure the
+  /// same at the same time.
+  double longest(double seconds) const {
+    maxOverRanks(world, std::span(&seconds, 1));
+    return rounded(seconds);
+  }
+  /// The rate of the slowest rank. Collective.
+  double slowest(double rate) const {
+    double secondsOfOne = 1 / rate;
+    maxOverRanks(world, std::span(&secondsOfOne, 1));
+    return rounded(1 / secondsOfOne);
+  }
+
   void measureFlops() {
-    machine.flopsF32 = rounded(peakFlops<float>(effort));
-    machine.flopsF64 = rounded(peakFlops<double>(effort));
+    machine.flopsF32 = slowest(peakFlops<float>(effort));
+    machine.flopsF64 = slowest(peakFlops<double>(effort));
   }
 
   void measureBandwidths() {
@@ -110,15 +126,16 @@ private:
     for (std::size_t level = 0; level < machine.caches.size(); ++level) {
       // The last level is shared by the threads.
       const bool isShared = level + 1 == machine.caches.size();
-      const int64_t found = cacheBytes(static_cast<int>(level) + 1);
+      int64_t found = cacheBytes(static_cast<int>(level) + 1);
+      maxOverRanks(world, std::span(&found, 1));
       const int64_t bytes =
           (found > 0 ? found : machine.caches[level].bytes) * (isShared ? 1 : machine.threads);
       if (!levels.empty() && bytes <= levels.back().bytes)
         break;
-      levels.push_back({bytes, rounded(triadBandwidth(bytes / machine.threads / 2, effort))});
+      levels.push_back({bytes, slowest(triadBandwidth(bytes / machine.threads / 2, effort))});
     }
     machine.caches = std::move(levels);
-    machine.memoryBandwidth = rounded(triadBandwidth(beyondCaches(), effort));
+    machine.memoryBandwidth = slowest(triadBandwidth(beyondCaches(), effort));
   }
 
   /// Bytes of each thread that together no cache holds.
@@ -130,14 +147,14 @@ private:
   }
 
   void measureKernels() {
-    machine.kernelOverhead = rounded(callSeconds(effort));
+    machine.kernelOverhead = longest(callSeconds(effort));
     KernelEfficiency &known = machine.kernelEfficiency;
     known = {{8, 16, 32, 64, 128, 256}, {1, 4, 16, 64, 128}, {}};
     for (const int64_t bytes : known.mBytes) {
       std::vector<double> line;
       for (const int64_t k : known.k) {
         const double share =
-            tileFlops(bytes / int64_t{sizeof(float)}, k, effort) / machine.flopsF32;
+            slowest(tileFlops(bytes / int64_t{sizeof(float)}, k, effort)) / machine.flopsF32;
         line.push_back(rounded(std::min(share, 1.0)));
       }
       known.table.push_back(std::move(line));
@@ -149,10 +166,27 @@ private:
     const auto fit = [&](bool isTransposed) {
       const CopyFit found =
           fitCopies(isTransposed, kInCache, beyondCaches(), machine.memoryBandwidth, effort);
-      return CopyRate{rounded(found.rate), rounded(found.row), rounded(found.memoryRow)};
+      return CopyRate{slowest(found.rate), longest(found.row), longest(found.memoryRow)};
     };
-    machine.pack = {fit(false), fit(true), rounded(scatterRate(effort))};
+    machine.pack = {fit(false), fit(true), slowest(scatterRate(effort))};
   }
+
+  /// Makes the tiles as efficient as they are within a whole product, where they wait for their
+  /// results and for what else shares the caches: the estimate of one is then right.
+  void measureProduct() {
+    const int64_t extent = quick ? 256 : 1400;
+    const double seconds = longest(productSeconds(extent, {0, quick ? 3 : 9}));
+    const LocalCost estimate = localCost(squareProduct(extent), machine);
+    const double unexplained = std::max(seconds - estimate.seconds(), 0.0);
+    const double scale =
+        std::max(estimate.kernelSeconds / (estimate.kernelSeconds + unexplained), kLeastScale);
+    for (std::vector<double> &line : machine.kernelEfficiency.table)
+      for (double &share : line)
+        share = rounded(scale * share);
+  }
+
+  /// A product that takes longer than that has been disturbed.
+  static constexpr double kLeastScale = 0.5;
 
   const Communicator &world;
   Effort effort;

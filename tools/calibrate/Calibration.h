@@ -15,9 +15,10 @@
 namespace einsumc {
 
 /// Measures one rank of this machine with as many threads as OpenMP's next team has: its share of
-/// the memory, flops, bandwidths, kernels and copies, while the other ranks do the same; then the
-/// messages between ranks of a node and of several. What there are no ranks for keeps its built-in
-/// value. Collective; the result is rank 0's.
+/// the memory, flops, bandwidths, kernels and copies, of all ranks that do the same at that time
+/// the slowest's, for which programs wait; then the messages between ranks of a node and of
+/// several. What there are no ranks for keeps its built-in value. Collective; the result is rank
+/// 0's.
 /// \param quick in about a second, less exactly
 Machine calibrate(const Communicator &world, bool quick);
 

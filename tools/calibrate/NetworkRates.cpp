@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,14 +18,14 @@ namespace einsumc::measure {
 
 namespace {
 
-/// Seconds of a message of so many bytes around the ring.
+/// Seconds of a message of so many bytes around the ring, the median of so many rounds.
 double messageSeconds(const Communicator &ring, std::size_t bytes, int rounds) {
   std::vector<std::byte> sent(bytes), received(bytes);
   const int size = ring.size();
   const int next = (ring.rank() + 1) % size, before = (ring.rank() + size - 1) % size;
   constexpr std::size_t kLittle = std::size_t{1} << 16;
   const int messages = bytes < kLittle ? 20 : 1;
-  double best = std::numeric_limits<double>::max();
+  std::vector<double> times;
   for (int round = 0; round < rounds; ++round) {
     barrier(ring);
     const double start = wallSeconds();
@@ -38,9 +37,11 @@ double messageSeconds(const Communicator &ring, std::size_t bytes, int rounds) {
     }
     double seconds = (wallSeconds() - start) / messages;
     maxOverRanks(ring, std::span(&seconds, 1));
-    best = std::min(best, seconds);
+    times.push_back(seconds);
   }
-  return best;
+  const auto middle = times.begin() + rounds / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 /// The line through a short and a long message.

@@ -1,0 +1,94 @@
+//===- ProductRate.cpp - how fast a whole product is ------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "ProductRate.h"
+
+#include "compiler/plan/BlockChoice.h"
+
+#include "einsumc/BlockKernel.h"
+#include "einsumc/BlockTiles.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+using measure::Array;
+
+enum : std::size_t { kM, kN, kK };
+
+class Product {
+public:
+  explicit Product(int64_t extent)
+      : extent(extent), blocks(chooseBlocks(dimsOf(extent), sizeof(float), false)),
+        left(extent * extent), right(extent * extent), result(extent * extent) {}
+
+  void run() const {
+    const int64_t stepM = blocks.counts[kM], stepN = blocks.counts[kN], stepK = blocks.counts[kK];
+#pragma omp parallel
+    {
+      const Array<float> packedLeft(ceilDiv(stepM, kPanelRows) * panelStride());
+      const Array<float> packedRight(stepK * stepN);
+      const float *inLeft = nullptr, *inRight = nullptr;
+      for (int64_t k = 0; k < extent; k += stepK)
+#pragma omp for collapse(2) schedule(static) nowait
+        for (int64_t n = 0; n < extent; n += stepN)
+          for (int64_t m = 0; m < extent; m += stepM) {
+            const int64_t ms = std::min(stepM, extent - m), ns = std::min(stepN, extent - n),
+                          ks = std::min(stepK, extent - k);
+            const float *const b = right.get() + n * extent + k;
+            if (inRight != b)
+              kernel.packB(packedRight.get(), inRight = b, {ks}, {ns});
+            const float *const a = left.get() + k * extent + m;
+            if (inLeft != a)
+              kernel.packA(packedLeft.get(), inLeft = a, {ms}, {ks});
+            kernel(packedLeft.get(), packedRight.get(), result.get() + n * extent + m, {ms}, {ns},
+                   {ks}, k > 0);
+          }
+    }
+  }
+
+private:
+  static constexpr int64_t kPanelRows = tiles::kPanelBytes / sizeof(float);
+
+  static WorkDims dimsOf(int64_t extent) {
+    const LocalWork work = squareProduct(extent);
+    return WorkDims({work.dims.begin(), work.dims.end()});
+  }
+
+  /// Panels do not compete for the same cache lines.
+  int64_t panelStride() const { return kPanelRows * blocks.counts[kK] + 16; }
+
+  const int64_t extent;
+  const BlockChoice blocks;
+  const Array<float> left, right, result;
+  const BlockKernel<float> kernel{
+      {{.count = blocks.counts[kM], .extent = extent, .inA = 1, .inC = 1}},
+      {{.count = blocks.counts[kN], .extent = extent, .inB = extent, .inC = extent}},
+      {{.count = blocks.counts[kK], .extent = extent, .inA = extent, .inB = 1}},
+      {.aK = kPanelRows,
+       .bN = blocks.counts[kK],
+       .panelDims = 1,
+       .panelCount = kPanelRows,
+       .aPanel = panelStride(),
+       .accumulates = true}};
+};
+
+} // namespace
+
+LocalWork squareProduct(int64_t extent) {
+  return {{{DimClass::M, extent, {1, 0, 1}},
+           {DimClass::N, extent, {0, extent, extent}},
+           {DimClass::K, extent, {extent, 1, 0}}}};
+}
+
+double productSeconds(int64_t extent, const measure::Effort &effort) {
+  const Product product(extent);
+  return measure::secondsOf([&] { product.run(); }, measure::wallSeconds, effort);
+}
+
+} // namespace einsumc
