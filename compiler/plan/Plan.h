@@ -57,12 +57,6 @@ struct Alternative {
 std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
                                                    const PlanOptions &options, std::size_t most);
 
-/// How many candidates of a node are thought about in a tree of so many nodes.
-CandidateLimits limitsFor(const Tree &tree);
-
-/// By dim: of how many results from a node on it is one.
-std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
-
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_PLAN_H

@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "compiler/plan/Planner.h"
 #include "compiler/frontend/ReadEin.h"
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/order/GreedyOrder.h"

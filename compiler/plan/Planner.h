@@ -1,0 +1,94 @@
+//===- Planner.h - schedules for given ranks --------------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_PLANNER_H
+#define EINSUMC_PLAN_PLANNER_H
+
+#include "compiler/plan/ChoiceTables.h"
+#include "compiler/plan/Plan.h"
+
+#include <optional>
+#include <vector>
+
+namespace einsumc {
+
+/// How many candidates of a node are thought about in a tree of so many nodes.
+CandidateLimits limitsFor(const Tree &tree);
+
+/// By dim: of how many results from a node on it is one.
+std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
+
+/// Whether whole trees take too long to be looked at again and again.
+bool isLarge(const Tree &tree);
+
+/// Chooses, with the ranks given that may compute each node.
+class Planner {
+public:
+  /// \param ranges by node
+  Planner(const Tree &tree, const Machine &machine, const PlanOptions &options,
+          std::vector<RankRange> ranges);
+
+  Schedule schedule() const { return completed(chosen); }
+
+  /// Whether this takes less time than a simpler choice does, or fits the memory when that does
+  /// not.
+  bool isBetterThan(const Planner &other) const;
+
+  /// Whether fewer ranks may be faster: most of the time goes to transfers, and memory suffices.
+  bool mayHaveTooManyRanks() const;
+
+  std::vector<std::vector<Alternative>> alternatives(std::size_t most) const;
+
+private:
+  void decide();
+
+  std::vector<TensorChoices> choices();
+
+  void addCandidates(NodeId id, TensorChoices &choices);
+
+  /// Calls visit(user, role) for every operand that is the tensor.
+  template <class Visit> void forEachUse(NodeId tensor, Visit &&visit) const;
+
+  /// Wherever a user needs an input, it may lie.
+  void addPlacements(NodeId input, std::vector<TensorChoices> &all);
+
+  /// Whether all nodes may have the same ranks.
+  bool isOneGroup(const RankRange &readers) const;
+
+  /// What a node of a group needs, in all groups of the same size that the readers consist of.
+  std::optional<Placement> inEveryGroup(const Placement &need, const RankRange &readers) const;
+
+  std::vector<Alternative> alternativesOf(NodeId id, std::size_t most) const;
+
+  Alternative alternative(NodeId id, const std::vector<std::size_t> &choices) const;
+
+  /// Where an output ends: never as partial sums.
+  Placement endOf(NodeId id, const Placement &home) const;
+
+  Schedule completed(const std::vector<std::size_t> &choices) const;
+
+  bool isFreeInput(NodeId id) const;
+
+  /// Writes where an input lies as its first user does, if that is the same in other words.
+  void nameAsNeeded(Schedule &schedule, NodeId input) const;
+
+  /// Says of operands that come from chunks along an axis that they are gathered along it, which
+  /// is what moving them there does, and how the published algorithms put it.
+  void nameGathers(Schedule &schedule, NodeId id) const;
+
+  const Tree &tree;
+  const Machine &machine;
+  const PlanOptions &options;
+  const std::vector<RankRange> ranges; ///< by node: the ranks that may compute it
+  const TransferCost transfers;
+  CandidateLimits limits;
+  std::optional<ChoiceTables> tables;
+  std::vector<std::size_t> chosen; ///< by tensor
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_PLANNER_H
