@@ -13,7 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <iostream>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -122,9 +127,63 @@ Environment::Environment(int *argc, char ***argv) {
     checkMpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
+namespace {
+
+/// Ends the process unless it is destroyed before that.
+class Watchdog {
+public:
+  Watchdog(int status, std::chrono::milliseconds patience)
+      : thread([this, status, patience] {
+          std::unique_lock lock(mutex);
+          if (over.wait_for(lock, patience, [this] { return isOver; }))
+            return;
+          std::cout << std::flush;
+          std::fflush(nullptr);
+          std::_Exit(status);
+        }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    over.notify_one();
+    thread.join();
+  }
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+
+private:
+  std::mutex mutex;
+  std::condition_variable over;
+  bool isOver = false;
+  std::thread thread; // The last member: it uses the others.
+};
+
+/// Waits for all ranks. What fails shows in MPI_Finalize.
+void meetAll() noexcept {
+  try {
+    MPI_Request request = MPI_REQUEST_NULL;
+    checkMpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+    waitFor(request, "MPI_Ibarrier");
+  } catch (...) {
+  }
+}
+
+} // namespace
+
+// A rank of MPICH before 4.2 that is done with its connections waits for the others without
+// answering them, and one that is not may wait for its answer (github.com/pmodels/mpich/pull/6596).
+// That is rare where all begin at the same moment.
 Environment::~Environment() {
-  if (owns && !isFinalized())
-    MPI_Finalize();
+  if (!owns || isFinalized())
+    return;
+  std::optional<Watchdog> watchdog;
+  if (status) {
+    meetAll();
+    watchdog.emplace(*status, patience);
+    MPI_Barrier(MPI_COMM_WORLD); // Not polite, but short: all are there.
+  }
+  MPI_Finalize();
 }
 
 Communicator::Communicator(MPI_Comm parent) {

@@ -343,8 +343,10 @@ void checkRanks(MPI_Comm comm, int64_t ranks) {
 int runProgram(int argc, char **argv, const ProgramDescription &description,
                const std::function<std::unique_ptr<Program>(Session &)> &make) {
   try {
-    const Environment environment(&argc, &argv);
-    return Runner(description, make).run(argc, argv);
+    Environment environment(&argc, &argv);
+    const int status = Runner(description, make).run(argc, argv);
+    environment.endWith(status);
+    return status;
   } catch (const std::exception &error) { // Before there is a communicator to agree on.
     std::cerr << std::string("einsumc: ") + error.what() + "\n" << std::flush;
     return kFailure;

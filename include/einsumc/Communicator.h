@@ -10,10 +10,12 @@
 #include "einsumc/CheckMpi.h"
 #include "einsumc/Error.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +37,17 @@ public:
   Environment(const Environment &) = delete;
   Environment &operator=(const Environment &) = delete;
 
+  /// Says that this rank has done all it has to, and what the process is to end with if
+  /// MPI_Finalize has not come back after so long: with MPICH before 4.2 over TCP it may never do.
+  void endWith(int exitStatus, std::chrono::milliseconds after = std::chrono::seconds(10)) {
+    status = exitStatus;
+    patience = after;
+  }
+
 private:
   bool owns = false;
+  std::optional<int> status; ///< nothing: not all is done
+  std::chrono::milliseconds patience{0};
 };
 
 /// A duplicate of a communicator, freed at the end, with errors returned instead of fatal.

@@ -115,12 +115,13 @@ void run(const CommandLine &line, const Communicator &world) {
 int start(const CommandLine &line, int argc, char **argv) {
   bool isRoot = true;
   try {
-    const Environment environment(&argc, &argv);
+    Environment environment(&argc, &argv);
     const Communicator world(MPI_COMM_WORLD);
     isRoot = world.rank() == 0;
     omp_set_num_threads(line.threads.getNumOccurrences() > 0 ? int{line.threads}
                                                              : defaultThreads(world));
     run(line, world);
+    environment.endWith(kSuccess);
     return kSuccess;
   } catch (const CollectiveError &error) {
     if (isRoot)
