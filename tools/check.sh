@@ -4,7 +4,8 @@
 # Installs what is missing, builds einsumc and runs every test with MPICH, and the execution tests
 # with Open MPI; one line a stage, and at the end `N passed, N failed`. With --quick only the
 # release build, its tests on a few ranks; with --all also the sanitizers, the debug build, the
-# build without LIBXSMM and the fuzzers. The logs are in build/check. Safe to run again, and quick to build the second time.
+# build without LIBXSMM and the fuzzers. The logs are in build/check. Safe to run again, and quick
+# to build the second time.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -45,10 +45,15 @@ public:
   }
 
 private:
+  /// Whether some nodes are computed by ranks that do not begin with the first.
+  bool areGroups() const {
+    return llvm::any_of(schedule.nodes,
+                        [](const NodeSchedule &on) { return on.grid.firstRank != 0; });
+  }
+
   /// What it gains that groups of ranks compute independent nodes at the same time.
   void explainGroups() {
-    const auto isApart = [](const NodeSchedule &on) { return on.grid.firstRank != 0; };
-    if (!options.mayGroup || llvm::none_of(schedule.nodes, isApart))
+    if (!options.mayGroup || !areGroups())
       return;
     PlanOptions one = options;
     one.mayGroup = false;
@@ -146,9 +151,10 @@ private:
   void printTotals() {
     const NodeCost total = costOf(tree, machine, schedule);
     const double moving = total.seconds - total.computeSeconds;
-    out << llvm::format("total: %.3g s, of which %.3g s (%.1f %%) move data that nothing hides; ",
+    out << llvm::format("total: %.3g s, of which %.3g s (%.1f %%) move data that nothing hides%s; ",
                         total.seconds, moving,
-                        total.seconds > 0 ? 100 * moving / total.seconds : 0.0)
+                        total.seconds > 0 ? 100 * moving / total.seconds : 0.0,
+                        areGroups() ? " or wait for other groups" : "")
         << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
         << " needed by the busiest rank at a time for tensors\n";
   }
