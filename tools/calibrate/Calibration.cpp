@@ -174,7 +174,9 @@ private:
   /// Makes the tiles as efficient as they are within a whole product, where they wait for their
   /// results and for what else shares the caches: the estimate of one is then right.
   void measureProduct() {
-    const int64_t extent = quick ? 256 : 1400;
+    // The same for each thread, so that there are blocks for all.
+    const auto extent = static_cast<int64_t>((quick ? 256 : 1400) *
+                                             std::cbrt(static_cast<double>(machine.threads)));
     const double seconds = longest(productSeconds(extent, {0, quick ? 3 : 9}));
     const LocalCost estimate = localCost(squareProduct(extent), machine);
     const double unexplained = std::max(seconds - estimate.seconds(), 0.0);
