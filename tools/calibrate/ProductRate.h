@@ -1,4 +1,4 @@
-//===- ProductRate.h - how fast a whole product is ------------------------------------------===//
+//===- ProductRate.h - how fast a whole product is --------------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
