@@ -156,6 +156,8 @@ def main():
                     results.append(schedule.result(case, flops, probes[-1]["peak"],
                                                    schedules[0].median("seconds")))
                     print(line_of(results[-1]), flush=True)
+    if not results:
+        sys.exit("distributed.py: no case or no schedule matches the pattern")
     peaks = [probe["peak"] / 1e9 for probe in probes]
     print(f"peak: {min(peaks):.1f} to {max(peaks):.1f} GFLOPS")
     print_predictions(results)

@@ -208,6 +208,8 @@ def main():
         bench = Bench(options, scratch)
         cases = [case for name in options.sets for case in read_set(name)
                  if fnmatch.fnmatch(case[0], options.cases)]
+        if not cases:
+            sys.exit("run.py: no case matches the pattern")
         for number, (case, arguments) in enumerate(cases):
             if number % PROBE_EVERY == 0:
                 probes.append(bench.probe())
