@@ -73,6 +73,13 @@ void waitFor(MPI_Request request, const char *call) {
       [&] { return std::string(call) + " has waited for the other ranks"; });
 }
 
+/// Waits politely until all ranks are here.
+void meet(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  checkMpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+  waitFor(request, "MPI_Ibarrier");
+}
+
 template <class T>
 void reduceOverRanks(const Communicator &comm, std::span<T> values, MPI_Datatype type,
                      MPI_Op operation) {
@@ -162,9 +169,7 @@ private:
 /// Waits for all ranks. What fails shows in MPI_Finalize.
 void meetAll() noexcept {
   try {
-    MPI_Request request = MPI_REQUEST_NULL;
-    checkMpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-    waitFor(request, "MPI_Ibarrier");
+    meet(MPI_COMM_WORLD);
   } catch (...) {
   }
 }
@@ -260,11 +265,7 @@ void collectively(const Communicator &comm, const std::function<void()> &action)
   throw CollectiveError(differs == 0 ? text : "rank " + std::to_string(lowest) + ": " + text);
 }
 
-void barrier(const Communicator &comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  checkMpi(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
-  waitFor(request, "MPI_Ibarrier");
-}
+void barrier(const Communicator &comm) { meet(comm.get()); }
 
 std::string broadcast(const Communicator &comm, std::string text, int root) {
   uint64_t size = text.size();

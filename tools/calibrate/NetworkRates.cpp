@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace einsumc::measure {
@@ -39,9 +40,7 @@ double messageSeconds(const Communicator &ring, std::size_t bytes, int rounds) {
     maxOverRanks(ring, std::span(&seconds, 1));
     times.push_back(seconds);
   }
-  const auto middle = times.begin() + rounds / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return median(std::move(times));
 }
 
 /// The line through a short and a long message.

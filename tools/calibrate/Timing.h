@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace einsumc::measure {
@@ -38,6 +40,12 @@ struct Effort {
   int rounds = 30;
 };
 
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 /// The median time of one call over the rounds, in seconds: predictions are compared with medians
 /// of runs, which are disturbed as often.
 template <class Call>
@@ -54,9 +62,7 @@ double secondsOf(Call &&call, double (*clock)() = threadSeconds, const Effort &e
   std::vector<double> times;
   for (int round = 0; round < effort.rounds; ++round)
     times.push_back(time(calls));
-  const auto middle = times.begin() + effort.rounds / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle / static_cast<double>(calls);
+  return median(std::move(times)) / static_cast<double>(calls);
 }
 
 /// The seconds of a call when all threads of a team make it at the same time, each its own: the
