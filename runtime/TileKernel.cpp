@@ -33,11 +33,11 @@ template <class T> bool isWorthGenerating(const TileShape &s) {
   constexpr int64_t kCacheBytes = 24 << 10;
 #endif
   constexpr int64_t kTiny = 64;
-  // A panel that is read from end to end comes from the second-level cache as fast.
-  constexpr int64_t kPanelBytes = 64 << 10;
+  // A panel that is read from end to end, or nearly so, comes from the second-level cache as fast.
+  constexpr int64_t kPanelBytes = 512 << 10;
   const int64_t bytes = s.m * s.k * static_cast<int64_t>(sizeof(T));
   if (hasMasks || s.m % simd::kLanes<T> == 0)
-    return bytes <= (s.aK == s.m ? std::max(kPanelBytes, kCacheBytes) : kCacheBytes);
+    return bytes <= (s.aK <= 2 * s.m ? kPanelBytes : kCacheBytes);
   return s.c == 1 && s.m * s.n * s.k <= kTiny;
 }
 

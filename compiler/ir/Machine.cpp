@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,6 +88,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream) {
     json.attribute("ranks_per_node", machine.ranksPerNode);
     json.attribute("threads", machine.threads);
     printCaches(machine.caches, json);
+    json.attribute("vector_bytes", machine.vectorBytes);
     json.attribute("kernel_overhead", machine.kernelOverhead);
     printEfficiency(machine.kernelEfficiency, json);
     printPack(machine.pack, json);
@@ -169,6 +171,8 @@ private:
       readCount(key, value, machine.threads);
     else if (key == "caches")
       readCaches(value);
+    else if (key == "vector_bytes")
+      readVectorBytes(value);
     else if (key == "kernel_overhead")
       readTime(key, value, machine.kernelOverhead);
     else if (key == "kernel_efficiency")
@@ -231,6 +235,12 @@ private:
     if (!number || *number < 1)
       return error(key, "'" + key.str() + "' must be a whole number of at least 1");
     target = *number;
+  }
+
+  void readVectorBytes(const llvm::json::Value &value) {
+    readCount("vector_bytes", value, machine.vectorBytes);
+    if (machine.vectorBytes < 8 || !llvm::isPowerOf2_64(static_cast<uint64_t>(machine.vectorBytes)))
+      error("vector_bytes", "'vector_bytes' must be a power of two of at least 8");
   }
 
   void readTopology(const llvm::json::Value &value) {

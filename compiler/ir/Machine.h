@@ -73,7 +73,8 @@ struct Machine {
   int64_t ranksPerNode = 1;
   int64_t threads = 1; ///< of a rank, to which the rates belong
   /// From the first level to the last.
-  std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {512 << 10, 100e9}, {16 << 20, 50e9}};
+  std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {1 << 20, 100e9}, {16 << 20, 50e9}};
+  int64_t vectorBytes = 64;      ///< of a register
   double kernelOverhead = 10e-9; ///< seconds for the call of a tile's kernel
   KernelEfficiency kernelEfficiency = {{8, 16, 64, 256},
                                        {1, 4, 16, 64, 128},
@@ -115,6 +116,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream);
 ///   ranks_per_node     at least 1
 ///   threads            at least 1
 ///   caches             [{"bytes": b, "bandwidth": r}, ...], larger and larger
+///   vector_bytes       of a register: at least 8, a power of two
 ///   kernel_overhead    seconds
 ///   kernel_efficiency  {"m_bytes": [...], "k": [...], "table": [[...], ...]}
 ///   pack               {"contiguous": c, "transposed": c, "scattered": bytes a second}, c being

@@ -10,8 +10,6 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
 
-#include "einsumc/BlockTiles.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 namespace einsumc {
@@ -25,9 +23,9 @@ constexpr int64_t kCacheBytes = 16 << 20;
 
 class BlockNest {
 public:
-  BlockNest(const WorkDims &dims, int64_t elementBytes, LocalNest &nest)
-      : dims(dims), elementBytes(elementBytes), nest(nest),
-        blocks(chooseBlocks(dims, elementBytes, nest.serial, nest.maySplitSums)) {
+  BlockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest)
+      : dims(dims), nest(nest), panelRows(BlockLimits(machine, elementBytes).panelRows),
+        blocks(chooseBlocks(dims, elementBytes, machine, nest.serial, nest.maySplitSums)) {
     const double bytes = dims.elements(Role::C) * static_cast<double>(elementBytes);
     nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
   }
@@ -41,7 +39,7 @@ public:
     nest.left = blocks.packsLeft ? BlockAccess::Packed : BlockAccess::Direct;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.packsLeft)
-      choosePanels(tiles::kPanelBytes / elementBytes);
+      choosePanels(panelRows);
     addLoops();
   }
 
@@ -107,15 +105,16 @@ private:
   }
 
   const WorkDims &dims;
-  int64_t elementBytes;
   LocalNest &nest;
+  const int64_t panelRows;
   const BlockChoice blocks;
 };
 
 } // namespace
 
-void blockNest(const WorkDims &dims, int64_t elementBytes, LocalNest &nest) {
-  BlockNest(dims, elementBytes, nest).run();
+void blockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
+               LocalNest &nest) {
+  BlockNest(dims, elementBytes, machine, nest).run();
 }
 
 } // namespace einsumc

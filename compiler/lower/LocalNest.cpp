@@ -69,7 +69,7 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
   if (isStreaming(dims))
     streamNest(dims, nest);
   else
-    blockNest(dims, sizeInBytes(tree.elementType()), nest);
+    blockNest(dims, sizeInBytes(tree.elementType()), machine, nest);
   return nest;
 }
 

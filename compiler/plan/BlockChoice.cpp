@@ -6,6 +6,8 @@
 
 #include "compiler/plan/BlockChoice.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -16,18 +18,16 @@ namespace einsumc {
 
 namespace {
 
-/// Bytes of a block of L, which stays in the second-level cache (unless the kernels go through it
-/// only once or twice), and of R, which is streamed from the third.
-constexpr int64_t kLeftBytes = 192 << 10, kStreamedLeftBytes = 1280 << 10, kRightBytes = 768 << 10;
 /// Elements of the result along n with which L is streamed.
 constexpr int64_t kFewColumns = 96;
-/// Elements of a block along k: a panel of L then comes from the second-level cache as fast as it
-/// is used, and longer sums gain nothing.
-constexpr int64_t kMostK = 384;
+/// Bytes of a block of L along m that are enough: a larger block rather has longer sums, so that C
+/// is read and written less often.
+constexpr int64_t kEnoughBytesM = 512;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = 2048, kMostN = 2048;
-/// What long sides are multiples of, so that they fall into whole register blocks.
-constexpr int64_t kStepM = 32, kStepN = 12, kStepK = 16;
+/// What long sides are multiples of, so that they fall into whole register blocks (along m:
+/// panels).
+constexpr int64_t kStepN = 12, kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
 /// where there is room, more. Rows of C are written past the caches or stay in them, so whole
 /// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
@@ -38,7 +38,7 @@ constexpr int64_t kManyUses = 192;
 /// Tasks that keep a team busy.
 constexpr int64_t kEnoughTasks = 24;
 /// The shortest sides to which blocks are cut for that.
-constexpr int64_t kLeastM = 48, kLeastN = 96;
+constexpr int64_t kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
 /// elements of the other operand that packing would not pay.
 constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
@@ -52,8 +52,10 @@ constexpr int64_t kPrivateResult = int64_t{1} << 20;
 
 class Chooser {
 public:
-  Chooser(const WorkDims &dims, int64_t elementBytes, bool isSerial, bool maySplitSums)
-      : dims(dims), elementBytes(elementBytes), isSerial(isSerial), maySplitSums(maySplitSums) {}
+  Chooser(const WorkDims &dims, int64_t elementBytes, const Machine &machine, bool isSerial,
+          bool maySplitSums)
+      : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
+        maySplitSums(maySplitSums) {}
 
   BlockChoice run() {
     choice.counts.assign(dims.size(), 1);
@@ -76,13 +78,15 @@ private:
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
-    const int64_t leftElements = (isStreamed ? kStreamedLeftBytes : kLeftBytes) / elementBytes;
-    fill(DimClass::K, {Role::B, Role::A}, std::min(kMostK, leftElements / rowsOfLeft()), kStepK);
+    const int64_t leftElements =
+        (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
+    const int64_t mostK = limits.leftBytes / kEnoughBytesM;
+    fill(DimClass::K, {Role::B, Role::A}, std::min(mostK, leftElements / rowsOfLeft()), kStepK);
     choice.k = sizeOf(DimClass::K);
-    fill(DimClass::M, {Role::C, Role::A}, std::clamp(leftElements / choice.k, kLeastM, kMostM),
-         kStepM);
+    fill(DimClass::M, {Role::C, Role::A}, std::clamp(leftElements / choice.k, limits.panelRows, kMostM),
+         limits.panelRows);
     fill(DimClass::N, {Role::C, Role::B},
-         std::clamp(kRightBytes / elementBytes / choice.k, kLeastN, kMostN), kStepN);
+         std::clamp(limits.rightBytes / elementBytes / choice.k, kLeastN, kMostN), kStepN);
   }
 
   /// The dims of a class along which one of the roles' tensors is contiguous, each once.
@@ -148,10 +152,10 @@ private:
     const int64_t part = ceilDiv(extent, parts);
     if (parts == 1 || part <= kVector)
       return part;
-    if (part <= 2 * step)
+    if (part <= step)
       return ceilDiv(part, kVector) * kVector;
     const int64_t rounded = ceilDiv(part, step) * step;
-    return rounded <= most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
+    return 8 * rounded <= 9 * most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
   }
 
   int64_t sizeOf(DimClass dimClass) const {
@@ -180,12 +184,12 @@ private:
   void shrinkForTeam() {
     while (tasks() < kEnoughTasks) {
       const int64_t m = sizeOf(DimClass::M), n = sizeOf(DimClass::N);
-      const bool canM = m > kLeastM;
+      const bool canM = m > limits.panelRows;
       const bool canN = n > kLeastN;
       if (!canM && !canN)
         return;
-      if (canM && (!canN || m >= n))
-        halve(DimClass::M, Role::A, kStepM);
+      if (canM)
+        halve(DimClass::M, Role::A, limits.panelRows);
       else
         halve(DimClass::N, Role::B, kStepN);
     }
@@ -248,6 +252,7 @@ private:
 
   const WorkDims &dims;
   int64_t elementBytes;
+  const BlockLimits limits;
   bool isSerial;
   bool maySplitSums;
   BlockChoice choice;
@@ -255,9 +260,22 @@ private:
 
 } // namespace
 
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial,
-                         bool maySplitSums) {
-  return Chooser(dims, elementBytes, isSerial, maySplitSums).run();
+BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
+  // The second level belongs to a core: 3/8 of it leave room for tiles of R and C.
+  constexpr int64_t kUsual = 512 << 10;
+  const int64_t cache =
+      machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
+  leftBytes = std::clamp(3 * cache / 8, kUsual / 8, 2 * kUsual);
+  streamedLeftBytes = 5 * cache / 2;
+  // The last level is shared.
+  const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
+  rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
+  panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
+}
+
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
+                         bool isSerial, bool maySplitSums) {
+  return Chooser(dims, elementBytes, machine, isSerial, maySplitSums).run();
 }
 
 } // namespace einsumc

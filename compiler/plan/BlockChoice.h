@@ -28,12 +28,22 @@ struct BlockChoice {
   bool sumsInside = false;
 };
 
+/// How large blocks should be on a machine.
+struct BlockLimits {
+  int64_t leftBytes = 0;         ///< of L, which stays in the second-level cache
+  int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
+  int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
+  int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+
+  BlockLimits(const Machine &machine, int64_t elementBytes);
+};
+
 /// Chooses the blocks.
 /// \param dims with A as L
 /// \param isSerial one thread computes all
 /// \param maySplitSums the threads may share the sums
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, bool isSerial,
-                         bool maySplitSums = true);
+BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
+                         bool isSerial, bool maySplitSums = true);
 
 /// Below so many flops a team of threads costs more than it gains.
 constexpr double kSerialFlops = 200'000;

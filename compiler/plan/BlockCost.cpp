@@ -23,7 +23,8 @@ public:
   BlockCost(const WorkDims &dims, ElementType type, const Machine &machine)
       : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)),
         elementBytes(toDouble(sizeInBytes(type))),
-        blocks(chooseBlocks(dims, sizeInBytes(type), 2 * dims.iterations() < kSerialFlops)),
+        blocks(
+            chooseBlocks(dims, sizeInBytes(type), machine, 2 * dims.iterations() < kSerialFlops)),
         memory(machine, elementBytes, elementBytes * dims.footprint()) {}
 
   LocalCost run() const {
@@ -65,7 +66,7 @@ private:
   double kernelSeconds() const {
     const bool direct = isDirect();
     const TileSize tile =
-        tileSize(type, direct ? runInC(DimClass::M) : blocks.m,
+        tileSize(machine, type, direct ? runInC(DimClass::M) : blocks.m,
                  direct ? runInC(DimClass::N) : blocks.n, blocks.k, blocks.packsLeft);
     const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type);
     const double seconds = peakSeconds / tileEfficiency(machine, type, tile);
@@ -89,10 +90,9 @@ private:
 
   /// Elements of a tile that go from its buffer to C together.
   double scatteredAtOnce() const {
-    constexpr int64_t kVectorBytes = 32;
     const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
     return dims.isUnit(Role::C, m.front())
-               ? toDouble(std::min(runInC(DimClass::M), kVectorBytes / sizeInBytes(type)))
+               ? toDouble(std::min(runInC(DimClass::M), machine.vectorBytes / sizeInBytes(type)))
                : 1;
   }
 

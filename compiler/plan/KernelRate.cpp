@@ -34,11 +34,12 @@ AxisPlace placeOn(const std::vector<int64_t> &axis, double value) {
 
 } // namespace
 
-TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k, bool inPanels) {
-  const int64_t step = tiles::kPanelBytes / sizeInBytes(type);
+TileSize tileSize(const Machine &machine, ElementType type, int64_t m, int64_t n, int64_t k,
+                  bool inPanels) {
+  const int64_t step = tiles::kPanelVectors * machine.vectorBytes / sizeInBytes(type);
   const int64_t rows = inPanels ? step
                                 : std::clamp(tiles::kBytes / sizeInBytes(type) / k / step * step,
-                                             step, tiles::kMostM);
+                                             step, std::max(step, tiles::kMostM));
   auto average = [](int64_t length, int64_t longest) {
     const int64_t parts = ceilDiv(length, longest);
     return static_cast<double>(length) / static_cast<double>(parts);

@@ -16,10 +16,11 @@ struct TileSize {
   double m = 1, n = 1, k = 1;
 };
 
-/// How BlockKernel cuts a part of a block into tiles.
+/// How BlockKernel cuts a part of a block into tiles on a machine.
 /// \param m, n, k elements of the block that may be in one tile
 /// \param inPanels A is packed
-TileSize tileSize(ElementType type, int64_t m, int64_t n, int64_t k, bool inPanels);
+TileSize tileSize(const Machine &machine, ElementType type, int64_t m, int64_t n, int64_t k,
+                  bool inPanels);
 
 /// The share of the peak that the kernel of a tile reaches, calls apart.
 double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile);

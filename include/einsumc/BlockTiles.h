@@ -18,8 +18,8 @@ inline constexpr int64_t kMostM = 64, kMostN = 48;
 /// Bytes of A in a tile that is read in place, which the first-level cache keeps while the columns
 /// of B pass by.
 inline constexpr int64_t kBytes = 20 << 10;
-/// Bytes of a row of a panel of packed A: what a kernel takes at a time along m.
-inline constexpr int64_t kPanelBytes = 128;
+/// Vectors of a row of a panel of packed A: what a kernel takes at a time along m.
+inline constexpr int64_t kPanelVectors = 4;
 /// Tiles in C itself must have runs at least so long, along m in bytes and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunBytesM = 96, kLeastRunN = 4;

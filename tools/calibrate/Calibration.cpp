@@ -12,6 +12,8 @@
 #include "ProductRate.h"
 #include "Roofline.h"
 
+#include "../../runtime/SimdVector.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -135,6 +137,7 @@ private:
       levels.push_back({bytes, slowest(triadBandwidth(bytes / machine.threads / 2, effort))});
     }
     machine.caches = std::move(levels);
+    machine.vectorBytes = simd::kVectorBytes;
     machine.memoryBandwidth = slowest(triadBandwidth(beyondCaches(), effort));
   }
 
@@ -177,7 +180,7 @@ private:
     // The same for each thread, so that there are blocks for all.
     const auto extent = static_cast<int64_t>((quick ? 256 : 1400) *
                                              std::cbrt(static_cast<double>(machine.threads)));
-    const double seconds = longest(productSeconds(extent, {0, quick ? 3 : 9}));
+    const double seconds = longest(productSeconds(extent, machine, {0, quick ? 3 : 9}));
     const LocalCost estimate = localCost(squareProduct(extent), machine);
     const double unexplained = std::max(seconds - estimate.seconds(), 0.0);
     const double scale =

@@ -9,7 +9,6 @@
 #include "compiler/plan/BlockChoice.h"
 
 #include "einsumc/BlockKernel.h"
-#include "einsumc/BlockTiles.h"
 
 #include <omp.h>
 
@@ -27,13 +26,14 @@ enum : std::size_t { kM, kN, kK };
 
 class Product {
 public:
-  explicit Product(int64_t extent)
-      : extent(extent), blocks(chooseBlocks(dimsOf(extent), sizeof(float), false)),
-        left(extent * extent), right(extent * extent), result(extent * extent) {
+  Product(int64_t extent, const Machine &machine)
+      : extent(extent), panelRows(BlockLimits(machine, sizeof(float)).panelRows),
+        blocks(chooseBlocks(dimsOf(extent), sizeof(float), machine, false)), left(extent * extent),
+        right(extent * extent), result(extent * extent) {
     scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
 #pragma omp parallel
     scratch[static_cast<std::size_t>(omp_get_thread_num())] =
-        std::make_unique<Scratch>(ceilDiv(blocks.counts[kM], kPanelRows) * panelStride(),
+        std::make_unique<Scratch>(ceilDiv(blocks.counts[kM], panelRows) * panelStride(),
                                   blocks.counts[kK] * blocks.counts[kN]);
   }
 
@@ -62,8 +62,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kPanelRows = tiles::kPanelBytes / sizeof(float);
-
   /// A thread's packed blocks; programs have them before they are timed, too.
   struct Scratch {
     Scratch(int64_t left, int64_t right) : left(left), right(right) {}
@@ -76,9 +74,9 @@ private:
   }
 
   /// Panels do not compete for the same cache lines.
-  int64_t panelStride() const { return kPanelRows * blocks.counts[kK] + 16; }
+  int64_t panelStride() const { return panelRows * blocks.counts[kK] + 16; }
 
-  const int64_t extent;
+  const int64_t extent, panelRows;
   const BlockChoice blocks;
   const Array<float> left, right, result;
   std::vector<std::unique_ptr<Scratch>> scratch; ///< by thread
@@ -86,10 +84,10 @@ private:
       {{.count = blocks.counts[kM], .extent = extent, .inA = 1, .inC = 1}},
       {{.count = blocks.counts[kN], .extent = extent, .inB = extent, .inC = extent}},
       {{.count = blocks.counts[kK], .extent = extent, .inA = extent, .inB = 1}},
-      {.aK = kPanelRows,
+      {.aK = panelRows,
        .bN = blocks.counts[kK],
        .panelDims = 1,
-       .panelCount = kPanelRows,
+       .panelCount = panelRows,
        .aPanel = panelStride(),
        .accumulates = true}};
 };
@@ -102,8 +100,8 @@ LocalWork squareProduct(int64_t extent) {
            {DimClass::K, extent, {extent, 1, 0}}}};
 }
 
-double productSeconds(int64_t extent, const measure::Effort &effort) {
-  const Product product(extent);
+double productSeconds(int64_t extent, const Machine &machine, const measure::Effort &effort) {
+  const Product product(extent, machine);
   return measure::secondsOf([&] { product.run(); }, measure::wallSeconds, effort);
 }
 

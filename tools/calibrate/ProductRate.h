@@ -18,7 +18,8 @@ LocalWork squareProduct(int64_t extent);
 
 /// The seconds that an OpenMP team takes for it in the blocks that the compiler chooses, by the
 /// loops that it emits: packing, tiles whose results come from memory, and all.
-double productSeconds(int64_t extent, const measure::Effort &effort);
+/// \param machine what is known of it so far
+double productSeconds(int64_t extent, const Machine &machine, const measure::Effort &effort);
 
 } // namespace einsumc
 
