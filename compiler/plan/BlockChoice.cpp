@@ -155,7 +155,7 @@ private:
     if (part <= step)
       return ceilDiv(part, kVector) * kVector;
     const int64_t rounded = ceilDiv(part, step) * step;
-    return 8 * rounded <= 9 * most ? rounded : ceilDiv(ceilDiv(extent, parts + 1), step) * step;
+    return 8 * rounded <= 9 * most ? rounded : std::max(most / step, int64_t{1}) * step;
   }
 
   int64_t sizeOf(DimClass dimClass) const {
@@ -261,11 +261,11 @@ private:
 } // namespace
 
 BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
-  // The second level belongs to a core: 3/8 of it leave room for tiles of R and C.
+  // The second level belongs to a core: half of it leaves room for tiles of R and C.
   constexpr int64_t kUsual = 512 << 10;
   const int64_t cache =
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
-  leftBytes = std::clamp(3 * cache / 8, kUsual / 8, 2 * kUsual);
+  leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
   streamedLeftBytes = 5 * cache / 2;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
