@@ -35,6 +35,9 @@ constexpr int64_t kStepN = 12, kStepK = 16;
 constexpr int64_t kShortestRow = 16, kWrittenRow = 32, kLongRow = 64;
 constexpr int64_t kReadRow = 96, kReusedRow = 48;
 constexpr int64_t kManyUses = 192;
+/// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
+/// pages of memory are opened for longer pieces than cache lines.
+constexpr int64_t kRunBytes = 512;
 /// Tasks that keep a team busy.
 constexpr int64_t kEnoughTasks = 24;
 /// The shortest sides to which blocks are cut for that.
@@ -81,12 +84,20 @@ private:
     const int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
     const int64_t mostK = limits.leftBytes / kEnoughBytesM;
-    fill(DimClass::K, {Role::B, Role::A}, std::min(mostK, leftElements / rowsOfLeft()), kStepK);
+    const int64_t sums = std::min(mostK, leftElements / rowsOfLeft());
+    growRows(DimClass::K, {Role::B, Role::A}, sums);
+    growRuns(DimClass::K, {Role::B, Role::A}, sums);
+    fill(DimClass::K, Role::B, sums, kStepK);
     choice.k = sizeOf(DimClass::K);
-    fill(DimClass::M, {Role::C, Role::A}, std::clamp(leftElements / choice.k, limits.panelRows, kMostM),
-         limits.panelRows);
-    fill(DimClass::N, {Role::C, Role::B},
-         std::clamp(limits.rightBytes / elementBytes / choice.k, kLeastN, kMostN), kStepN);
+    const int64_t rows = std::max(leftElements / choice.k, limits.panelRows);
+    growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
+    growRuns(DimClass::M, {Role::C, Role::A}, rows);
+    fill(DimClass::M, Role::C, std::min(rows, kMostM), limits.panelRows);
+    const int64_t columns =
+        std::clamp(limits.rightBytes / elementBytes / choice.k, kLeastN, kMostN);
+    growRows(DimClass::N, {Role::C, Role::B}, columns);
+    growRuns(DimClass::N, {Role::C, Role::B}, columns);
+    fill(DimClass::N, Role::C, columns, kStepN);
   }
 
   /// The dims of a class along which one of the roles' tensors is contiguous, each once.
@@ -116,30 +127,64 @@ private:
     return product;
   }
 
-  /// Takes indices of a class's dims, the fastest in the first role first, up to a number of
-  /// elements; rows of the dims along which one of the roles' tensors is contiguous before others.
-  void fill(DimClass dimClass, std::initializer_list<Role> roles, int64_t most, int64_t step) {
-    int64_t product = 1;
-    auto grow = [&](std::size_t dim, int64_t wanted) {
-      int64_t &count = choice.counts[dim];
-      product /= count;
-      // Rather a little more than a dim cut in two.
-      const int64_t extent = dims.extent(dim);
-      const int64_t room = std::max<int64_t>(most / product, 1);
-      const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
-      count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
-      product *= count;
-    };
+  /// The first dim, in the order of a tensor, that a block has only a part of, if the elements of
+  /// the block before it lie next to each other.
+  struct RunEnd {
+    std::size_t dim = 0;
+    int64_t stride = 1; ///< elements of the run
+  };
+  std::optional<RunEnd> endOfRun(Role role) const {
+    int64_t run = 1;
+    for (std::size_t dim = 0; dim < dims.size();) {
+      const bool isNext = dims.extent(dim) > 1 && dims.stride(role, dim) == run;
+      if (isNext && choice.counts[dim] < dims.extent(dim))
+        return RunEnd{dim, run};
+      run *= isNext ? dims.extent(dim) : 1;
+      dim = isNext ? 0 : dim + 1;
+    }
+    return std::nullopt;
+  }
+
+  /// Takes more indices of a dim while the block has at most so many elements along the dim's
+  /// class.
+  void grow(std::size_t dim, int64_t wanted, int64_t most) {
+    int64_t &count = choice.counts[dim];
+    const int64_t others = sizeOf(dims[dim].dimClass) / count;
+    // Rather a little more than a dim cut in two.
+    const int64_t extent = dims.extent(dim);
+    const int64_t room = std::max<int64_t>(most / others, 1);
+    const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
+    count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
+  }
+
+  /// Takes rows of the dims along which one of the roles' tensors is contiguous, up to a number of
+  /// elements.
+  void growRows(DimClass dimClass, std::initializer_list<Role> roles, int64_t most) {
     const DimIndices contiguous = contiguousDims(dimClass, roles);
     for (const std::size_t dim : contiguous)
-      grow(dim, kShortestRow);
+      grow(dim, kShortestRow, most);
     for (const std::size_t dim : contiguous)
-      grow(dim, rowOf(dimClass, dim));
+      grow(dim, rowOf(dimClass, dim), most);
     for (const std::size_t dim : contiguous)
-      grow(dim, kLongRow);
-    const DimIndices candidates = dims.bySpeed(dimClass, *roles.begin());
+      grow(dim, kLongRow, most);
+  }
+
+  /// Takes indices of the dims that continue the rows in the roles' tensors.
+  void growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t most) {
+    const int64_t wanted = kRunBytes / elementBytes;
+    for (const Role role : roles)
+      for (std::optional<RunEnd> end = endOfRun(role);
+           end && dims[end->dim].dimClass == dimClass && end->stride > 1 && end->stride < wanted;) {
+        grow(end->dim, ceilDiv(wanted, end->stride), most);
+        end = choice.counts[end->dim] == dims.extent(end->dim) ? endOfRun(role) : std::nullopt;
+      }
+  }
+
+  /// Takes indices of a class's dims, the fastest in the role first, up to a number of elements.
+  void fill(DimClass dimClass, Role role, int64_t most, int64_t step) {
+    const DimIndices candidates = dims.bySpeed(dimClass, role);
     for (const std::size_t dim : candidates)
-      grow(dim, dims.extent(dim));
+      grow(dim, dims.extent(dim), most);
     for (const std::size_t dim : candidates)
       choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim], step);
   }
