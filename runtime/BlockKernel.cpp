@@ -303,7 +303,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_l
         break;
       }
     }
-  if (result == Result::PastCaches)
+  if (format.pastCaches)
     simd::endStoresPastCaches();
 }
 
@@ -356,6 +356,25 @@ void addRun(T *to, int64_t stride, const T *from, int64_t length, bool accumulat
       to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
 }
 
+/// Writes the columns of a buffer one after the other past the caches.
+template <class T> void streamColumns(T *to, const T *from, int64_t rows, int64_t columns) {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  // Whole vectors: what is beyond a column is overwritten by the next.
+  alignas(64) T line[kMostM * kMostN + kLanes];
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; row += kLanes)
+      simd::store(line + column * rows + row, simd::load(from + column * kMostM + row));
+  const int64_t count = rows * columns;
+  const auto past =
+      static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(to) % simd::kVectorBytes / sizeof(T));
+  const int64_t first = std::min((kLanes - past) % kLanes, count);
+  const int64_t last = first + (count - first) / kLanes * kLanes;
+  std::copy(line, line + first, to);
+  for (int64_t at = first; at < last; at += kLanes)
+    simd::storePastCaches(to + at, simd::load(line + at));
+  std::copy(line + last, line + count, to + last);
+}
+
 } // namespace
 
 template <class T>
@@ -366,6 +385,19 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   kernel(m, n, k, false)(a, b, buffer);
   const int64_t strideM = sideM.strideInC();
   const int64_t strideN = sideN.strideInC();
+  if (format.pastCaches && strideM == 1) {
+    for (const Run &columns : n.runs)
+      for (const Run &rows : m.runs) {
+        const T *const from = buffer + columns.at * kMostM + rows.at;
+        T *const to = c + columns.toC + rows.toC;
+        if (rows.length == strideN)
+          streamColumns(to, from, rows.length, columns.length);
+        else
+          for (int64_t column = 0; column < columns.length; ++column)
+            std::copy_n(from + column * kMostM, rows.length, to + column * strideN);
+      }
+    return;
+  }
   for (const Run &columns : n.runs)
     for (int64_t column = 0; column < columns.length; ++column) {
       const T *const from = buffer + (columns.at + column) * kMostM;
