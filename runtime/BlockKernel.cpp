@@ -166,8 +166,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
 }
 
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
-  if (sideM.strideInC() != 1 ||
-      !sideM.hasLongRuns(kLeastRunBytesM / static_cast<int64_t>(sizeof(T))) ||
+  if (sideM.strideInC() != 1 || !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) ||
       !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
   // Stores past the caches must be of whole, aligned vectors.

@@ -23,6 +23,9 @@ constexpr int64_t kFewColumns = 96;
 /// Bytes of a block of L along m that are enough: a larger block rather has longer sums, so that C
 /// is read and written less often.
 constexpr int64_t kEnoughBytesM = 512;
+/// Elements of a block along k that a block of L with many rows has nevertheless: it then comes in
+/// part from the third-level cache.
+constexpr int64_t kLeastK = 384;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = 2048, kMostN = 2048;
 /// What long sides are multiples of, so that they fall into whole register blocks (along m:
@@ -84,7 +87,7 @@ private:
     const int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
     const int64_t mostK = limits.leftBytes / kEnoughBytesM;
-    const int64_t sums = std::min(mostK, leftElements / rowsOfLeft());
+    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsOfLeft()));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     growRuns(DimClass::K, {Role::B, Role::A}, sums);
     fill(DimClass::K, Role::B, sums, kStepK);

@@ -59,7 +59,9 @@ private:
   bool isDirect() const {
     const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
     return dims.isUnit(Role::C, m.front()) &&
-           runInC(DimClass::M) >= std::min(tiles::kLeastRunBytesM / sizeInBytes(type), blocks.m) &&
+           runInC(DimClass::M) >=
+               std::min(tiles::kLeastRunVectorsM * machine.vectorBytes / sizeInBytes(type),
+                        blocks.m) &&
            runInC(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
   }
 

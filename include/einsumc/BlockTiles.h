@@ -20,9 +20,9 @@ inline constexpr int64_t kMostM = 64, kMostN = 48;
 inline constexpr int64_t kBytes = 20 << 10;
 /// Vectors of a row of a panel of packed A: what a kernel takes at a time along m.
 inline constexpr int64_t kPanelVectors = 4;
-/// Tiles in C itself must have runs at least so long, along m in bytes and along n in elements:
+/// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
-inline constexpr int64_t kLeastRunBytesM = 96, kLeastRunN = 4;
+inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
 
 } // namespace einsumc::tiles
 
