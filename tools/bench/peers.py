@@ -8,6 +8,7 @@ of each contraction, with neither permutation nor packing counted.
 import json
 import math
 import statistics
+import string
 import sys
 import time
 
@@ -16,34 +17,34 @@ import numpy as np
 ROUNDS_AT_MOST = 20.0  # seconds a peer
 
 
-def letters_of(case):
-    """A letter for each dim; einsum strings know no longer names."""
-    return dict(zip(case["dims"], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
-
-
 def evaluate(case, einsum, inputs):
-    letters = letters_of(case)
     values = dict(inputs)
     for node in case["nodes"]:
         if "equation" not in node:
             continue
         left, right = node["equation"].replace(" ", "").split("=")
-        terms = ["".join(letters[d] for d in factor[factor.index("[") + 1:-1].split(",") if d)
+        terms = [[d for d in factor[factor.index("[") + 1:-1].split(",") if d]
                  for factor in (*right.split("*"), left)]
+        # A letter for each dim of the node; einsum strings know no longer names.
+        dims = dict.fromkeys(d for term in terms for d in term)
+        letters = dict(zip(dims, string.ascii_letters))
+        terms = ["".join(letters[d] for d in term) for term in terms]
         values[node["name"]] = einsum(",".join(terms[:-1]) + "->" + terms[-1],
                                       *(values[operand] for operand in node["operands"]))
     return values
 
 
 def numpy_peer(case, inputs, _threads):
-    return lambda: evaluate(case, lambda *args: np.einsum(*args, optimize=True), inputs)
+    def einsum(*args):  # a view is no result yet
+        return np.ascontiguousarray(np.einsum(*args, optimize=True))
+    return lambda: evaluate(case, einsum, inputs)
 
 
 def torch_peer(case, inputs, threads):
     import torch
     torch.set_num_threads(threads)
     tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
-    return lambda: evaluate(case, torch.einsum, tensors)
+    return lambda: evaluate(case, lambda *args: torch.einsum(*args).contiguous(), tensors)
 
 
 def gemm_peer(case, inputs, _threads):
