@@ -12,9 +12,7 @@ else()
   # would make programs of hundreds of nodes take minutes to build and no faster.
   list(APPEND EINSUMC_PROGRAM_COMPILE_FLAGS -O1)
 endif()
-if(EINSUMC_TARGET_CPU)
-  list(APPEND EINSUMC_PROGRAM_COMPILE_FLAGS -march=${EINSUMC_TARGET_CPU})
-endif()
+list(APPEND EINSUMC_PROGRAM_COMPILE_FLAGS ${EINSUMC_TARGET_FLAGS})
 
 set(EINSUMC_PROGRAM_LIBRARIES "")
 if(EINSUMC_WITH_LIBXSMM)
