@@ -41,6 +41,9 @@ Machine twoSocket() {
   machine.threads = 64;
   machine.caches = {
       {int64_t{64} * (32 << 10), 12.8e12}, {int64_t{64} << 20, 5e12}, {int64_t{256} << 20, 1.5e12}};
+  machine.pack.contiguous.rate *= 64;
+  machine.pack.transposed.rate *= 64;
+  machine.pack.scattered *= 64;
   machine.comment = "two-socket: a rank of 64 cores a socket";
   return machine;
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace einsumc {
 
@@ -228,35 +229,39 @@ private:
 
   double resultSize() const { return dims.elements(Role::C); }
 
-  /// Halves the longer side of a block until there are enough tasks or the sides are short.
+  /// Cuts blocks until there are enough tasks or the sides are short, first along m: every task
+  /// packs its block of L, while R is packed once for a row of them.
   void shrinkForTeam() {
-    while (tasks() < kEnoughTasks) {
-      const int64_t m = sizeOf(DimClass::M), n = sizeOf(DimClass::N);
-      const bool canM = m > limits.panelRows;
-      const bool canN = n > kLeastN;
-      if (!canM && !canN)
+    while (tasks() < kEnoughTasks)
+      if (!halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
+          !halve(DimClass::N, Role::B, kLeastN, kStepN))
         return;
-      if (canM)
-        halve(DimClass::M, Role::A, limits.panelRows);
-      else
-        halve(DimClass::N, Role::B, kStepN);
-    }
   }
 
-  /// Halves the largest part of a side; rows along which C or the operand is contiguous last.
-  void halve(DimClass dimClass, Role operand, int64_t step) {
-    const auto isRow = [&](std::size_t dim) {
-      return dims.isUnit(Role::C, dim) || dims.isUnit(operand, dim);
-    };
-    const DimIndices side = dims.bySpeed(dimClass, Role::C);
-    const std::size_t largest =
-        *std::max_element(side.begin(), side.end(), [&](std::size_t a, std::size_t b) {
-          const bool canA = choice.counts[a] > 1 && !isRow(a);
-          const bool canB = choice.counts[b] > 1 && !isRow(b);
-          return canA != canB ? canB : choice.counts[a] < choice.counts[b];
-        });
-    choice.counts[largest] =
-        balanced(dims.extent(largest), ceilDiv(choice.counts[largest], 2), step);
+  /// Halves the largest part of a side that is longer than `least`: rows along which C or the
+  /// operand is contiguous last, and not into too short ones. Returns whether it could.
+  bool halve(DimClass dimClass, Role operand, int64_t least, int64_t step) {
+    if (sizeOf(dimClass) <= least)
+      return false;
+    std::optional<std::size_t> largest;
+    bool isLargestRow = false;
+    for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
+      const bool isWritten = dims.isUnit(Role::C, dim);
+      const bool isRow = isWritten || dims.isUnit(operand, dim);
+      const int64_t count = choice.counts[dim];
+      if (count < 2 * (isWritten ? kWrittenRow : isRow ? kShortestRow : 1))
+        continue;
+      const bool isLarger = !largest || count > choice.counts[*largest];
+      if (!largest || (isRow == isLargestRow ? isLarger : isLargestRow)) {
+        largest = dim;
+        isLargestRow = isRow;
+      }
+    }
+    if (!largest)
+      return false;
+    int64_t &count = choice.counts[*largest];
+    const int64_t half = balanced(dims.extent(*largest), ceilDiv(count, 2), step);
+    return std::exchange(count, half) > half;
   }
 
   /// The only dim of a class that a block has more than one index of, or all; size() when there is
