@@ -6,6 +6,7 @@
 
 #include "compiler/plan/LocalCost.h"
 
+#include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/StreamCost.h"
 #include "compiler/plan/WorkDims.h"
@@ -16,10 +17,11 @@ namespace einsumc {
 
 double LocalCost::seconds() const { return std::max(kernelSeconds + packSeconds, memorySeconds); }
 
-LocalCost localCost(const LocalWork &work, const Machine &machine) {
+namespace {
+
+LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine &machine) {
   // The other way round must be cheaper by more than the error of the estimate.
   constexpr double kClearly = 0.8;
-  const WorkDims dims = WorkDims::fused(work);
   if (work.isUnary)
     return unaryCost(dims, work.type, machine);
   const bool isUsuallySwapped = isResultAlongB(dims);
@@ -34,6 +36,20 @@ LocalCost localCost(const LocalWork &work, const Machine &machine) {
   usual.swapped = isUsuallySwapped;
   other.swapped = !isUsuallySwapped;
   return other.seconds() < kClearly * usual.seconds() ? other : usual;
+}
+
+} // namespace
+
+LocalCost localCost(const LocalWork &work, const Machine &machine) {
+  const WorkDims dims = WorkDims::fused(work);
+  LocalCost cost = costOnTeam(work, dims, machine);
+  if (machine.threads > 1 && 2 * dims.iterations() < kSerialFlops) { // One thread computes it.
+    const auto threads = static_cast<double>(machine.threads);
+    cost.kernelSeconds *= threads;
+    cost.packSeconds *= threads;
+    cost.memorySeconds *= threads;
+  }
+  return cost;
 }
 
 } // namespace einsumc
