@@ -29,17 +29,18 @@ public:
   using Sizes = std::array<int64_t, kIndices>;
 
   /// \param order the positions of C from the fastest to the slowest: a permutation of M0 to N1
+  /// \param gap elements after each row of a dim of C, which must not be written
   BlockedProduct(const Sizes &extents, const Sizes &counts, const std::array<int, 4> &order,
-                 bool pastCaches = false)
+                 bool pastCaches = false, int64_t gap = 1)
       : extents(extents), counts(counts), pastCaches(pastCaches) {
     for (int index = 0; index < kIndices; ++index)
       this->counts[index] = std::min(counts[index], extents[index]);
     int64_t step = 1;
     for (const int index : order) {
       toC[index] = step;
-      step *= extents[index] + 1; // Gaps, which must not be written.
+      step *= extents[index] + gap;
     }
-    c.assign(static_cast<std::size_t>(step), kUntouched);
+    c.assign(static_cast<std::size_t>(step + kBeyond), kUntouched);
   }
 
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
@@ -122,6 +123,7 @@ public:
 
 private:
   static constexpr T kUntouched = std::numeric_limits<T>::max();
+  static constexpr int64_t kBeyond = 64; ///< elements after C
 
   static T elementA(const Sizes &i) {
     return static_cast<T>((i[M0] * 3 + i[M1] * 5 + i[K0] * 7 + i[K1]) % 11 - 5);
@@ -196,6 +198,18 @@ TYPED_TEST(BlockKernelTest, ResultPastCaches) {
         BlockedProduct<TypeParam> product({first, 2, 31, 3, 9, 2}, {count, 1, 13, 3, 9, 2},
                                           {0, 1, 2, 3}, true);
         product.run(panelDims, panelDims == 1 ? 16 : 1);
+        product.check();
+      }
+}
+
+/// Columns of a short m that lie one after the other, starting anywhere in a vector.
+TYPED_TEST(BlockKernelTest, ShortColumnsPastCaches) {
+  for (const int64_t rows : {1, 3, 16, 20, 24})
+    for (const int64_t columns : {1, 5, 31})
+      for (const std::size_t panelDims : {0, 2}) {
+        BlockedProduct<TypeParam> product({rows, 5, columns, 3, 9, 2}, {rows, 2, 7, 3, 9, 2},
+                                          {0, 2, 1, 3}, true, 0);
+        product.run(panelDims, 2);
         product.check();
       }
 }
