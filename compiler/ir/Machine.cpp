@@ -79,6 +79,10 @@ void print(const Machine &machine, llvm::raw_ostream &stream) {
       json.value(machine.withinNode.beta);
       json.value(machine.betweenNodes.beta);
     });
+    json.attributeArray("message_load", [&] {
+      json.value(machine.withinNode.load);
+      json.value(machine.betweenNodes.load);
+    });
     json.attributeObject("flops", [&] {
       json.attribute("f32", machine.flopsF32);
       json.attribute("f64", machine.flopsF64);
@@ -146,6 +150,8 @@ private:
       readPair(key, value, machine.withinNode.alpha, machine.betweenNodes.alpha);
     else if (key == "beta")
       readPair(key, value, machine.withinNode.beta, machine.betweenNodes.beta);
+    else if (key == "message_load")
+      readPair(key, value, machine.withinNode.load, machine.betweenNodes.load);
     else if (key == "flops")
       readFlops(value);
     else if (key == "memory_bandwidth")

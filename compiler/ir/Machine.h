@@ -23,6 +23,7 @@ namespace einsumc {
 struct Link {
   double alpha = 0; ///< seconds a message
   double beta = 0;  ///< seconds a byte
+  double load = 0;  ///< seconds a byte of a thread that could compute, where messages take it
   bool operator==(const Link &) const = default;
 };
 
@@ -113,6 +114,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream);
 ///   flops              flops a second: a number (f32; f64 is half), or {"f32": x, "f64": y}
 ///   memory_bandwidth   bytes a second
 ///   memory             bytes
+///   message_load       at least 0: a number, or [within a node, between nodes]
 ///   ranks_per_node     at least 1
 ///   threads            at least 1
 ///   caches             [{"bytes": b, "bandwidth": r}, ...], larger and larger

@@ -171,14 +171,6 @@ private:
   StepCost cost;
 };
 
-/// Elements that a traveller's line of ranks stores, less those of its first rank.
-int64_t foreignElements(const Traveller &traveller) {
-  const int64_t rank = traveller.chunks.grid.firstRank;
-  Layout collected = traveller.chunks;
-  collected.axes[traveller.axis] = copied();
-  return collected.localSize(rank) - traveller.chunks.localSize(rank);
-}
-
 /// Seconds of all transfers of a loop that is not long.
 double leastTransfers(const Stepping &stepping, const ChunkTransfers &chunks) {
   const bool areAlike = llvm::all_of(stepping.travellers, [&](const Traveller &traveller) {

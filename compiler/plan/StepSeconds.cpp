@@ -10,9 +10,17 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace einsumc {
+
+int64_t foreignElements(const Traveller &traveller) {
+  const int64_t rank = traveller.chunks.grid.firstRank;
+  Layout collected = traveller.chunks;
+  collected.axes[traveller.axis] = copied();
+  return collected.localSize(rank) - traveller.chunks.localSize(rank);
+}
 
 StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
                          const Stepping *stepping)
@@ -21,6 +29,7 @@ StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
     return;
   const Box whole = stepping->work.box(stepping->work.grid.firstRank);
   footprint = WorkDims::fused(localWork(tree, node, whole)).footprint();
+  loadSeconds = loadOf(*stepping);
   adds = stepping->sums || rotatesResult(*stepping);
 }
 
@@ -34,7 +43,25 @@ double StepSeconds::of(const Box &work, std::size_t step) {
     part.footprint = footprint;
     found->second = localCost(part, machine).seconds();
   }
-  return found->second + (adds && step > 0 ? readSeconds(work) : 0);
+  return found->second + loadSeconds + (adds && step > 0 ? readSeconds(work) : 0);
+}
+
+/// What messages take of a step's threads.
+double StepSeconds::loadOf(const Stepping &stepping) const {
+  const std::vector<int64_t> &extents = stepping.work.grid.extents;
+  double seconds = 0;
+  int64_t chunks = 1;
+  for (const Traveller &traveller : stepping.travellers) {
+    // The ranks of a line are neighbours, or as far apart as the axes inside are long.
+    int64_t span = 1;
+    for (std::size_t axis = traveller.axis; axis < extents.size(); ++axis)
+      span *= extents[axis];
+    if (traveller.movement != StepMovement::Stream) // of which a rank has few
+      seconds += machine.linkOf(span).load * static_cast<double>(foreignElements(traveller));
+    chunks = std::max(chunks, extents[traveller.axis]);
+  }
+  return seconds * static_cast<double>(sizeInBytes(tree.elementType())) /
+         static_cast<double>(chunks * stepping.pace * machine.threads);
 }
 
 /// Reading the step's part of the result, which it adds to.

@@ -17,8 +17,13 @@
 
 namespace einsumc {
 
+/// Elements that a traveller's line of ranks stores, less those of its first rank: what a rank
+/// receives or sends in all steps.
+int64_t foreignElements(const Traveller &traveller);
+
 /// `localCost` of the boxes that ranks compute of a node, each shape once. The tensors of a step
-/// lie where those of all steps have room: they come and go.
+/// lie where those of all steps have room: they come and go. Where messages take threads that could
+/// compute, every step has an even share of that.
 class StepSeconds {
 public:
   /// \param stepping the node's loop, if it has one
@@ -29,12 +34,14 @@ public:
 
 private:
   double readSeconds(const Box &work) const;
+  double loadOf(const Stepping &stepping) const;
 
   const Tree &tree;
   const NodeId node;
   const Machine &machine;
-  double footprint = 0; ///< elements of all steps' tensors
-  bool adds = false;    ///< to what the steps before, or other ranks, have summed up
+  double footprint = 0;   ///< elements of all steps' tensors
+  double loadSeconds = 0; ///< of a step
+  bool adds = false;      ///< to what the steps before, or other ranks, have summed up
   std::map<std::vector<int64_t>, double> known; ///< by extents
 };
 

@@ -24,14 +24,15 @@ TEST(Machine, BuiltInIsReadAsPrinted) { EXPECT_EQ(readBack(Machine{}), Machine{}
 
 TEST(Machine, EveryMemberIsReadAsPrinted) {
   Machine machine;
-  machine.withinNode = {1e-7, 2e-11};
-  machine.betweenNodes = {3e-6, 4e-10};
+  machine.withinNode = {1e-7, 2e-11, 3e-10};
+  machine.betweenNodes = {3e-6, 4e-10, 5e-10};
   machine.flopsF32 = 1.25e11;
   machine.flopsF64 = 6.5e10;
   machine.memoryBandwidth = 2.1e10;
   machine.memory = 123456789;
   machine.ranksPerNode = 3;
   machine.threads = 4;
+  machine.vectorBytes = 32;
   machine.caches = {{1 << 15, 1.5e11}, {1 << 20, 9e10}};
   machine.kernelOverhead = 0;
   machine.kernelEfficiency = {{8, 64}, {1, 3, 9}, {{0.1, 0.2, 0.3}, {0.4, 0.5, 1}}};

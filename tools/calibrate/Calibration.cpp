@@ -99,7 +99,7 @@ private:
     machine.ranksPerNode = rates.ranksPerNode;
     const auto take = [](const std::optional<MessageRate> &rate, Link &link) {
       if (rate)
-        link = {rounded(rate->latency), rounded(rate->secondsPerByte)};
+        link = {rounded(rate->latency), rounded(rate->secondsPerByte), rounded(rate->load)};
     };
     take(rates.withinNode, machine.withinNode);
     take(rates.betweenNodes, machine.betweenNodes);
@@ -239,6 +239,7 @@ void printSummary(const Machine &machine, llvm::raw_ostream &out) {
                                    std::pair("between nodes", machine.betweenNodes)}) {
     summary.line(std::string("message ") + name, link.alpha / kMicro, "us");
     summary.line(std::string("message ") + name + ", long", 1 / link.beta / kGiga, "GB/s");
+    summary.line(std::string("message ") + name + ", work", link.load * 1e12, "s/TB");
   }
   out << "kernel efficiency, % of the peak\n    bytes of m |  k:";
   for (const int64_t k : machine.kernelEfficiency.k)
