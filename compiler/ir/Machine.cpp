@@ -245,8 +245,9 @@ private:
 
   void readVectorBytes(const llvm::json::Value &value) {
     readCount("vector_bytes", value, machine.vectorBytes);
-    if (machine.vectorBytes < 8 || !llvm::isPowerOf2_64(static_cast<uint64_t>(machine.vectorBytes)))
-      error("vector_bytes", "'vector_bytes' must be a power of two of at least 8");
+    const int64_t bytes = machine.vectorBytes;
+    if (bytes < 8 || bytes > 256 || !llvm::isPowerOf2_64(static_cast<uint64_t>(bytes)))
+      error("vector_bytes", "'vector_bytes' must be a power of two from 8 to 256");
   }
 
   void readTopology(const llvm::json::Value &value) {

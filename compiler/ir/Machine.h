@@ -118,7 +118,7 @@ void print(const Machine &machine, llvm::raw_ostream &stream);
 ///   ranks_per_node     at least 1
 ///   threads            at least 1
 ///   caches             [{"bytes": b, "bandwidth": r}, ...], larger and larger
-///   vector_bytes       of a register: at least 8, a power of two
+///   vector_bytes       of a register: a power of two from 8 to 256
 ///   kernel_overhead    seconds
 ///   kernel_efficiency  {"m_bytes": [...], "k": [...], "table": [[...], ...]}
 ///   pack               {"contiguous": c, "transposed": c, "scattered": bytes a second}, c being

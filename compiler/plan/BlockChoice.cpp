@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 namespace einsumc {
 
@@ -261,7 +260,10 @@ private:
       return false;
     int64_t &count = choice.counts[*largest];
     const int64_t half = balanced(dims.extent(*largest), ceilDiv(count, 2), step);
-    return std::exchange(count, half) > half;
+    if (half >= count)
+      return false;
+    count = half;
+    return true;
   }
 
   /// The only dim of a class that a block has more than one index of, or all; size() when there is
@@ -319,7 +321,7 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const int64_t cache =
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
   leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
-  streamedLeftBytes = 5 * cache / 2;
+  streamedLeftBytes = std::max(5 * cache / 2, leftBytes);
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);

@@ -68,9 +68,18 @@ protected:
   }
 
   const Tree tree = product();
-  const Machine machine;
+  Machine machine;
   double stepSeconds = 0; ///< of the last cost()
 };
+
+TEST_F(StepCosts, messagesTakeTimeOfTheThreads) {
+  const double without = cost("ring_m(t=n)", 0).computeSeconds;
+  machine.betweenNodes.load = 1e-9;
+  const double load = 1e-9 * (kRanks - 1) * kChunkBytes;
+  EXPECT_NEAR(cost("ring_m(t=n)", 0).computeSeconds - without, load, 1e-3 * load);
+  machine.ranksPerNode = kRanks; // Within the node they take nothing.
+  EXPECT_DOUBLE_EQ(cost("ring_m(t=n)", 0).computeSeconds, without);
+}
 
 TEST_F(StepCosts, freeTransfersTakeNoTime) {
   for (const char *const algorithm : {"ring_m(t=n)", "ring_n(t=m)"}) {
