@@ -20,6 +20,7 @@ void streamNest(const WorkDims &dims, LocalNest &nest);
 /// The sides and loops of a node that computes more than it moves: blocks for the caches, packed.
 /// \param dims of the nest, L being A
 /// \param elementBytes of the tensors
+/// \param machine whose caches and registers the blocks are made for
 void blockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest);
 
 } // namespace einsumc

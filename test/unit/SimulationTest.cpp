@@ -212,7 +212,7 @@ TEST_P(Algorithms, phasesAreCloseToMessages) {
     const double error = both.phases.seconds / both.messages.seconds;
     const bool isStream = GetParam() == std::string("master_worker");
     EXPECT_GT(error, 0.9) << topology;
-    EXPECT_LT(error, isStream ? 1.3 : 1.2) << topology;
+    EXPECT_LT(error, isStream ? 1.26 : 1.18) << topology;
     const auto total = [](const std::vector<double> &bytes) {
       return std::accumulate(bytes.begin(), bytes.end(), 0.0);
     };

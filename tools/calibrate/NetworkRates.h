@@ -29,7 +29,7 @@ struct NetworkRates {
 
 /// Measures rings in which every rank sends to the next and receives from the one before at the
 /// same time, as stepping loops do: of the ranks of each node, and of ranks of different nodes. The
-/// best of several rounds, each as slow as its slowest rank. Collective.
+/// median of several rounds, each as slow as its slowest rank. Collective.
 NetworkRates networkRates(const Communicator &world, bool quick);
 
 } // namespace einsumc::measure
