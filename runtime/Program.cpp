@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -33,6 +34,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 namespace einsumc {
 namespace {
@@ -42,6 +44,8 @@ constexpr int kSuccess = 0, kFailure = 1, kWrongUsage = 2;
 constexpr double kNoteSeconds = 300;
 /// The launcher has so long to end all ranks before a rank that has failed ends itself.
 constexpr unsigned kAbortSeconds = 10;
+/// And so long to pass on what a rank has written before it aborts.
+constexpr std::chrono::milliseconds kTimeToPassOn{300};
 
 /// The words of the command line as rank 0 got them: a launcher may give ranks different ones.
 /// Collective.
@@ -306,6 +310,8 @@ private:
 
   int abort(const std::string &what) const {
     std::cerr << "einsumc: rank " + std::to_string(world.rank()) + ": " + what + "\n" << std::flush;
+    // Launchers drop what they have not yet passed on when a rank aborts.
+    std::this_thread::sleep_for(kTimeToPassOn);
     // MPI_Abort may ask a launcher that cannot be reached any more.
     std::signal(SIGALRM, [](int) { std::_Exit(kFailure); });
     alarm(kAbortSeconds);
