@@ -210,9 +210,8 @@ TEST_P(Algorithms, phasesAreCloseToMessages) {
         scheduleWith(tree, machine, byName(tree, kProduct, GetParam(), 64), 64);
     const Both both = simulate(tree, machine, schedule);
     const double error = both.phases.seconds / both.messages.seconds;
-    const bool isStream = GetParam() == std::string("master_worker");
     EXPECT_GT(error, 0.9) << topology;
-    EXPECT_LT(error, isStream ? 1.26 : 1.18) << topology;
+    EXPECT_LT(error, 1.15) << topology;
     const auto total = [](const std::vector<double> &bytes) {
       return std::accumulate(bytes.begin(), bytes.end(), 0.0);
     };

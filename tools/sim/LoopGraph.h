@@ -18,7 +18,13 @@
 
 namespace einsumc::sim {
 
-/// How a loop's transfers are played: rank by rank, or by one rank that stands for all.
+/// What each rank of a line sends in a broadcast along it, or a sum over it, of so many bytes: by
+/// rings, twice what all others have.
+inline double collectiveBytes(int64_t extent, double bytes) {
+  return 2 * static_cast<double>(extent - 1) / static_cast<double>(extent) * bytes;
+}
+
+/// How a loop's transfers are played: rank by rank, or by few that stand for all.
 class LoopTransport {
 public:
   virtual ~LoopTransport() = default;

@@ -6,18 +6,45 @@
 
 #include "LoopPatterns.h"
 
+#include "LoopGraph.h"
+
 #include <algorithm>
 
 namespace einsumc::sim {
 
-LoopPatterns::LoopPatterns(const Stepping &stepping, const Network &network)
+LoopPatterns::LoopPatterns(const Stepping &stepping, const Network &network, double elementBytes)
     : stepping(stepping), network(network) {
+  divideIntoRuns();
+  orderChunks();
+  countBytes(elementBytes);
+}
+
+void LoopPatterns::divideIntoRuns() {
+  constexpr int64_t kMostRuns = 16;
+  const Grid &grid = stepping.work.grid;
+  const Traveller &first = stepping.travellers.front();
+  const int64_t extent = grid.extents[first.axis];
+  const int64_t runs =
+      first.movement == StepMovement::Stream ? std::min(extent, kMostRuns) : int64_t{1};
+  const int64_t stride = axisOf(grid, first.axis).stride;
+  for (int64_t run = 0; run < runs; ++run)
+    tables.emplace_back(stepping, grid.firstRank + run * extent / runs * stride);
+}
+
+std::vector<int64_t> LoopPatterns::standIns() const {
+  std::vector<int64_t> result;
+  for (const StepTable &table : tables)
+    result.push_back(table.rank());
+  return result;
+}
+
+void LoopPatterns::orderChunks() {
   const Grid &grid = stepping.work.grid;
   const std::size_t count = stepping.travellers.size();
   firstOwned.resize(count);
   if (stepping.travellers.front().movement == StepMovement::Stream || rotatesResult(stepping))
     return;
-  const StepTable table(stepping, grid.firstRank);
+  const StepTable &table = tables.front();
   chunkCount = std::max<std::size_t>(1, table.steps() / static_cast<std::size_t>(stepping.pace));
   for (std::size_t chunk = 0; chunk < std::min(chunkCount, table.steps()); ++chunk) {
     owners.emplace_back();
@@ -28,6 +55,25 @@ LoopPatterns::LoopPatterns(const Stepping &stepping, const Network &network)
     for (std::size_t chunk = 0; chunk < owners.size(); ++chunk)
       firstOwned[t].resize(
           std::max(firstOwned[t].size(), static_cast<std::size_t>(owners[chunk][t]) + 1), chunk);
+}
+
+void LoopPatterns::countBytes(double elementBytes) {
+  for (std::size_t run = 0; run < tables.size(); ++run) {
+    const StepTable &table = tables[run];
+    for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+      const Traveller &traveller = stepping.travellers[t];
+      const int64_t extent = stepping.work.grid.extents[traveller.axis];
+      const double each = traveller.movement == StepMovement::Bcast
+                              ? collectiveBytes(extent, elementBytes)
+                              : elementBytes;
+      for (std::size_t s = 0; s < table.steps(); ++s) {
+        const Key key = keyOf(run, t, s);
+        make(key);
+        if (hasMessages(table.rank(), t, s))
+          known.at(key).repeated += static_cast<double>(volume(table.chunk(t, s))) * each;
+      }
+    }
+  }
 }
 
 std::size_t LoopPatterns::firstChunk(const std::vector<int64_t> &place) const {
@@ -55,51 +101,57 @@ LoopPatterns::Kind LoopPatterns::kindOf(std::size_t traveller, std::size_t step)
   return !rotatesResult(stepping) && step % chunkCount == 0 ? Kind::Owners : Kind::Neighbours;
 }
 
-PatternLoad &LoopPatterns::at(std::size_t traveller, std::size_t step) {
+LoopPatterns::Key LoopPatterns::keyOf(std::size_t run, std::size_t traveller,
+                                      std::size_t step) const {
   constexpr std::size_t kMost = 64;
   const Kind kind = kindOf(traveller, step);
   const std::size_t stride = (chunkCount + kMost - 1) / kMost;
   std::size_t chunk = kind == Kind::Owners ? step % chunkCount : 0;
   if (chunk > 0) // Step 0, in which some fetch nothing, is no other's example.
     chunk = std::min((chunk + stride - 1) / stride * stride, chunkCount - 1);
-  const auto [found, isNew] = known.try_emplace({traveller, kind, chunk});
+  return {run, traveller, kind, chunk};
+}
+
+const PatternLoad &LoopPatterns::make(const Key &key) {
+  const auto [found, isNew] = known.try_emplace(key);
   if (!isNew)
     return found->second;
-  found->second = load(traveller, kind, chunk);
+  const auto [run, traveller, kind, chunk] = key;
+  found->second = load(run, traveller, kind, chunk);
   const bool isRing = stepping.travellers[traveller].movement == StepMovement::Ring;
-  if (isRing && kind == Kind::Neighbours && !rotatesResult(stepping) && chunkCount > 1) {
+  if (isRing && kind == Kind::Neighbours && !rotatesResult(stepping) &&
+      found->second.messages > 0 && chunkCount > 1) {
     // Who gets no foreign chunk to begin with owns it, who does owns one that would come later.
-    const auto skewed = static_cast<double>(at(traveller, 0).messages);
+    const auto skewed = static_cast<double>(make(keyOf(run, traveller, 0)).messages);
     found->second.share = 1 - skewed / static_cast<double>(found->second.messages) /
                                   static_cast<double>(chunkCount - 1);
   }
   return found->second;
 }
 
-std::vector<double> LoopPatterns::together(std::size_t step, const std::vector<double> &bytes) {
-  std::vector<const PatternLoad *> loads;
-  loads.reserve(bytes.size());
-  for (std::size_t t = 0; t < bytes.size(); ++t)
-    loads.push_back(&at(t, step));
-  const auto [found, isNew] = knownTogether.try_emplace(loads, 0);
-  double most = -1;
-  const auto links = static_cast<std::size_t>(network.links());
-  for (auto link = 2 * static_cast<std::size_t>(network.nodes()); isNew && link < links; ++link) {
-    double sum = 0;
-    for (std::size_t t = 0; t < bytes.size(); ++t)
-      sum += bytes[t] * loads[t]->byLink[link];
-    if (sum > most)
-      found->second = link;
-    most = std::max(most, sum);
-  }
-  std::vector<double> result;
-  result.reserve(loads.size());
-  for (const PatternLoad *const load : loads)
-    result.push_back(load->byLink[found->second]);
-  return result;
+const PatternLoad &LoopPatterns::at(int64_t standIn, std::size_t traveller,
+                                    std::size_t step) const {
+  return known.at(keyOf(runOf(standIn), traveller, step));
 }
 
-PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t step) const {
+bool LoopPatterns::hasMessages(int64_t standIn, std::size_t traveller, std::size_t step) const {
+  const Traveller &of = stepping.travellers[traveller];
+  const bool rotates = of.role == 2 && of.movement == StepMovement::Ring;
+  const bool isFirst = rotates && step < static_cast<std::size_t>(stepping.pace);
+  return !isFirst && at(standIn, traveller, step).messages > 0;
+}
+
+std::size_t LoopPatterns::runOf(int64_t rank) const {
+  const GridAxis axis = axisOf(stepping.work.grid, stepping.travellers.front().axis);
+  const int64_t own = axis.coordinate(rank);
+  std::size_t run = tables.size() - 1;
+  while (axis.coordinate(tables[run].rank()) > own)
+    --run;
+  return run;
+}
+
+PatternLoad LoopPatterns::load(std::size_t run, std::size_t traveller, Kind kind,
+                               std::size_t step) const {
   const Grid &grid = stepping.work.grid;
   const Traveller &of = stepping.travellers[traveller];
   const int64_t extent = grid.extents[of.axis];
@@ -108,7 +160,10 @@ PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t ste
   PatternLoad result;
   LinkLoads loads(network);
   std::vector<double> sent(static_cast<std::size_t>(grid.size()), 0), received = sent;
+  std::vector<int64_t> served(sent.size(), 0);
   for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank) {
+    if (runOf(rank) != run)
+      continue;
     const std::vector<int64_t> place = grid.coordinates(rank);
     const int64_t own = place[of.axis];
     int64_t source = 0; // its coordinate, or, of a result that is added there, the owner's
@@ -119,6 +174,9 @@ PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t ste
     int64_t from = rank + (source - own) * axis.stride, to = rank;
     if (from == to)
       continue;
+    if (kind == Kind::Root)
+      result.inTurn =
+          std::max(result.inTurn, ++served[static_cast<std::size_t>(from - grid.firstRank)]);
     if (leaves && kind != Kind::Neighbours)
       std::swap(from, to);
     ++result.messages;
@@ -128,14 +186,48 @@ PatternLoad LoopPatterns::load(std::size_t traveller, Kind kind, std::size_t ste
                               ++received[static_cast<std::size_t>(to - grid.firstRank)]});
     }
   }
-  if (kind == Kind::Root)
-    result.inTurn = extent - 1;
   result.byLink = loads.byLink();
-  const auto in = result.byLink.begin() + network.nodes(), others = in + network.nodes();
-  result.out = *std::max_element(result.byLink.begin(), in);
-  result.in = *std::max_element(in, others);
-  if (others != result.byLink.end())
-    result.between = *std::max_element(others, result.byLink.end());
+  result.busiest = *std::ranges::max_element(result.byLink);
+  return result;
+}
+
+std::array<double, 3> LoopPatterns::onBusiestLinks(int64_t standIn, std::size_t traveller,
+                                                   std::size_t step) {
+  std::vector<const PatternLoad *> loads;
+  std::vector<double> elements;
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    loads.push_back(&at(standIn, t, step));
+    elements.push_back(static_cast<double>(volume(tables[runOf(standIn)].chunk(t, step))));
+  }
+  const auto [found, isNew] = knownLinks.try_emplace(loads);
+  if (isNew)
+    found->second = busiestLinks(loads, elements);
+  const std::vector<double> &byLink = loads[traveller]->byLink;
+  std::array<double, 3> result{};
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (found->second[i] < byLink.size())
+      result[i] = byLink[found->second[i]];
+  return result;
+}
+
+std::array<std::size_t, 3> LoopPatterns::busiestLinks(const std::vector<const PatternLoad *> &loads,
+                                                      const std::vector<double> &elements) const {
+  const auto nodes = static_cast<std::size_t>(network.nodes());
+  const std::array<std::size_t, 4> begins = {0, nodes, 2 * nodes,
+                                             static_cast<std::size_t>(network.links())};
+  std::array<std::size_t, 3> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = begins[i];
+    double most = 0;
+    for (std::size_t link = begins[i]; link < begins[i + 1]; ++link) {
+      double sum = 0;
+      for (std::size_t t = 0; t < loads.size(); ++t)
+        sum += elements[t] * loads[t]->byLink[link];
+      if (sum > most)
+        result[i] = link;
+      most = std::max(most, sum);
+    }
+  }
   return result;
 }
 

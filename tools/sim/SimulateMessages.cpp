@@ -117,11 +117,11 @@ public:
 
   Id collective(std::size_t traveller, std::size_t /*step*/, int64_t rank, double bytes) override {
     const std::size_t axis = stepping.travellers[traveller].axis;
-    const auto extent = static_cast<double>(stepping.work.grid.extents[axis]);
+    const int64_t extent = stepping.work.grid.extents[axis];
     std::vector<int64_t> place = stepping.work.grid.coordinates(rank), line;
     for (place[axis] = 0; place[axis] < stepping.work.grid.extents[axis]; ++place[axis])
       line.push_back(stepping.work.grid.rankAt(place));
-    return flows.aroundLine(line, std::ceil(std::log2(extent)), 2 * (extent - 1) / extent * bytes);
+    return flows.aroundLine(line, std::ceil(std::log2(extent)), collectiveBytes(extent, bytes));
   }
 
 private:

@@ -13,6 +13,7 @@
 #include "compiler/plan/StepSeconds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -25,81 +26,68 @@ using Id = EventEngine::Id;
 /// Of a time, what sums and differences of times may be off.
 constexpr double kRounding = 1e-12;
 
-/// The first rank of a loop's grid, which has the largest blocks, in lock step with all others. Its
-/// links stand for the busiest: of nodes out, of nodes in, messages within nodes, between nodes the
-/// one that all travellers together load most, and one for each traveller.
+/// The ranks that stand for all of a loop's grid, in lock step with those for whom they stand. The
+/// links stand for the busiest: of a step a link out of a node, one into a node, another one, and
+/// messages within nodes; and for each traveller its own busiest one.
 class LockStep final : public LoopTransport {
 public:
   LockStep(EventEngine &engine, const Stepping &stepping, const Machine &machine,
-           const Network &network)
-      : patterns(stepping, network), engine(engine), stepping(stepping), machine(machine),
-        network(network), table(stepping, stepping.work.grid.firstRank) {}
+           const Network &network, double elementBytes)
+      : patterns(stepping, network, elementBytes), engine(engine), stepping(stepping),
+        machine(machine), network(network) {}
 
   static std::size_t linkCount(const Stepping &stepping) {
     return kFirstTraveller + stepping.travellers.size();
   }
 
-  std::vector<int64_t> ranks() const override { return {stepping.work.grid.firstRank}; }
+  std::vector<int64_t> ranks() const override { return patterns.standIns(); }
   int64_t standInFor(int64_t /*rank*/) const override { return stepping.work.grid.firstRank; }
 
   /// Of all steps in which any rank has messages.
   std::vector<Passage> passages(const StepTable &table, std::size_t traveller) const override {
-    const Traveller &of = stepping.travellers[traveller];
     std::vector<Passage> result;
-    const bool rotates = of.role == 2 && of.movement == StepMovement::Ring;
     for (std::size_t s = 0; s < table.steps(); ++s) {
-      const bool isFirst = rotates && s < static_cast<std::size_t>(stepping.pace);
       Box chunk = table.chunk(traveller, s);
-      if (!isFirst && volume(chunk) > 0 && patterns.at(traveller, s).messages > 0)
-        result.push_back({table.rank(), static_cast<int64_t>(s), std::move(chunk)});
+      if (volume(chunk) > 0 && patterns.hasMessages(table.rank(), traveller, s))
+        result.push_back({standInFor(table.rank()), static_cast<int64_t>(s), std::move(chunk)});
     }
     return result;
   }
 
-  Id message(std::size_t traveller, std::size_t step, int64_t /*from*/, int64_t /*to*/,
+  Id message(std::size_t traveller, std::size_t step, int64_t from, int64_t to,
              double bytes) override {
-    return flow(traveller, step, 1, bytes);
+    return flow(std::max(from, to), traveller, step, 1, bytes); // The peer is the first stand-in.
   }
 
-  Id collective(std::size_t traveller, std::size_t step, int64_t /*rank*/, double bytes) override {
-    const auto extent =
-        static_cast<double>(stepping.work.grid.extents[stepping.travellers[traveller].axis]);
-    return flow(traveller, step, std::ceil(std::log2(extent)), 2 * (extent - 1) / extent * bytes);
+  Id collective(std::size_t traveller, std::size_t step, int64_t rank, double bytes) override {
+    const int64_t extent = stepping.work.grid.extents[stepping.travellers[traveller].axis];
+    return flow(rank, traveller, step, std::ceil(std::log2(extent)),
+                collectiveBytes(extent, bytes));
   }
 
-  mutable LoopPatterns patterns;
+  LoopPatterns patterns;
 
 private:
-  static constexpr std::size_t kOut = 0, kIn = 1, kWithin = 2, kTogether = 3, kFirstTraveller = 4;
+  static constexpr std::size_t kWithin = 3, kFirstTraveller = 4; ///< behind the busiest links
 
-  Id flow(std::size_t traveller, std::size_t step, double latencies, double bytes) {
-    PatternLoad &pattern = patterns.at(traveller, step);
-    pattern.repeated += bytes;
-    const Link &link = pattern.out > 0 ? machine.betweenNodes : machine.withinNode;
-    const double byte = network.secondsPerByte();
+  Id flow(int64_t standIn, std::size_t traveller, std::size_t step, double latencies,
+          double bytes) {
+    const PatternLoad &pattern = patterns.at(standIn, traveller, step);
+    const Link &link = pattern.busiest > 0 ? machine.betweenNodes : machine.withinNode;
+    const double byte = pattern.share * network.secondsPerByte();
+    const std::array<double, 3> busiest = patterns.onBusiestLinks(standIn, traveller, step);
     return engine.addFlow(static_cast<double>(pattern.inTurn) * latencies * link.alpha, bytes,
-                          {{kOut, pattern.out * byte},
-                           {kIn, pattern.in * byte},
+                          {{0, busiest[0] * byte},
+                           {1, busiest[1] * byte},
+                           {2, busiest[2] * byte},
                            {kWithin, pattern.rank * machine.withinNode.beta},
-                           {kTogether, loadTogether(traveller, step) * byte},
-                           {kFirstTraveller + traveller, pattern.between * byte}});
-  }
-
-  double loadTogether(std::size_t traveller, std::size_t step) {
-    if (network.links() == 2 * network.nodes())
-      return 0;
-    std::vector<double> elements;
-    elements.reserve(stepping.travellers.size());
-    for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
-      elements.push_back(static_cast<double>(volume(table.chunk(t, step))));
-    return patterns.together(step, elements)[traveller];
+                           {kFirstTraveller + traveller, pattern.busiest * byte}});
   }
 
   EventEngine &engine;
   const Stepping &stepping;
   const Machine &machine;
   const Network &network;
-  const StepTable table;
 };
 
 class Phases {
@@ -170,20 +158,25 @@ private:
   void playLoop(const Stepping &stepping, StepSeconds &seconds) {
     EventEngine engine(LockStep::linkCount(stepping));
     const Id begin = engine.addDelay(0);
-    LockStep transport(engine, stepping, machine, network);
+    LockStep transport(engine, stepping, machine, network, elementBytes);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport, [&](int64_t /*rank*/) { return begin; },
         [&](const Box &work, std::size_t step) { return seconds.of(work, step); });
     engine.run();
     transport.patterns.addTo(result.linkBytes);
-    double end = 0, compute = 0;
-    for (const Id id : parts.front().steps) {
-      compute += engine.end(id) - engine.begin(id);
-      end = std::max(end, engine.end(id));
+    double end = 0, compute = 0, transfer = 0;
+    for (const LoopPart &part : parts) {
+      double computeOfPart = 0;
+      for (const Id id : part.steps) {
+        computeOfPart += engine.end(id) - engine.begin(id);
+        end = std::max(end, engine.end(id));
+      }
+      for (const Id id : part.transfers)
+        end = std::max(end, engine.end(id));
+      compute = std::max(compute, computeOfPart);
+      transfer = std::max(transfer, engine.coverage(part.transfers));
     }
-    for (const Id id : parts.front().transfers)
-      end = std::max(end, engine.end(id));
-    advanceTogether(stepping, end, compute, engine.coverage(parts.front().transfers));
+    advanceTogether(stepping, end, compute, transfer);
   }
 
   /// Ranks that pass chunks to each other, on whatever way, begin when the last of them does.
