@@ -72,11 +72,20 @@ class Bench:
         return json.loads(self.run([self.tools["einsumc"], *arguments, "--dim-order=declared",
                                     "--emit=json", "-o", "-"]))
 
+    def compile(self, arguments, output="-"):
+        machine = [f"--machine={self.options.machine}"] if self.options.machine else []
+        return self.run([self.tools["einsumc"], *arguments, *machine, "-o", output])
+
+    def reading(self, arguments):
+        """The seconds that a plan is charged for reading copies of inputs."""
+        plan = json.loads(self.compile([*arguments, "--emit=json"]))
+        return sum(alternative["reading_seconds"] for node in plan["nodes"]
+                   for alternative in node.get("alternatives", []) if alternative.get("chosen"))
+
     def build(self, case, arguments):
         """Compiles a case to a program."""
         program = os.path.join(self.scratch, case)
-        machine = [f"--machine={self.options.machine}"] if self.options.machine else []
-        self.run([self.tools["einsumc"], *arguments, *machine, "-o", program + ".cpp"])
+        self.compile(arguments, program + ".cpp")
         self.run([self.tools["mpicxx"], *self.tools["compile_flags"], *self.tools["include_flags"],
                   program + ".cpp", "-o", program, *self.tools["libraries"]])
         return program
