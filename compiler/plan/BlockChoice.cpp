@@ -41,8 +41,9 @@ constexpr int64_t kManyUses = 192;
 /// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
 /// pages of memory are opened for longer pieces than cache lines.
 constexpr int64_t kRunBytes = 512;
-/// Tasks that keep a team busy.
-constexpr int64_t kEnoughTasks = 24;
+/// Tasks a thread that keep a team busy: those of small teams, which may turn out to be larger than
+/// the machine file says, and the least.
+constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
 /// The shortest sides to which blocks are cut for that.
 constexpr int64_t kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
@@ -61,14 +62,16 @@ public:
   Chooser(const WorkDims &dims, int64_t elementBytes, const Machine &machine, bool isSerial,
           bool maySplitSums)
       : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
+        enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
+                             kTasksOfMany * machine.threads)),
         maySplitSums(maySplitSums) {}
 
   BlockChoice run() {
     choice.counts.assign(dims.size(), 1);
     chooseSides();
     choice.kBlocks = blocksOf(DimClass::K);
-    choice.sumsInParallel = !isSerial && maySplitSums && tasks() < kEnoughTasks &&
-                            choice.kBlocks >= 2 * kEnoughTasks && resultSize() <= kPrivateResult;
+    choice.sumsInParallel = !isSerial && maySplitSums && tasks() < enoughTasks &&
+                            choice.kBlocks >= 2 * enoughTasks && resultSize() <= kPrivateResult;
     if (!isSerial && !choice.sumsInParallel)
       shrinkForTeam();
     choice.m = sizeOf(DimClass::M);
@@ -189,7 +192,13 @@ private:
     for (const std::size_t dim : candidates)
       grow(dim, dims.extent(dim), most);
     for (const std::size_t dim : candidates)
-      choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim], step);
+      choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim],
+                                    stepOf(dimClass, choice.counts[dim], step));
+  }
+
+  /// Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
+  int64_t stepOf(DimClass dimClass, int64_t count, int64_t step) const {
+    return dimClass == DimClass::K ? step / std::gcd(step, sizeOf(dimClass) / count) : step;
   }
 
   /// The length of nearly equal parts, about at most so long, in multiples of `step` where long,
@@ -200,10 +209,11 @@ private:
     const int64_t part = ceilDiv(extent, parts);
     if (parts == 1 || part <= kVector)
       return part;
-    if (part <= step)
-      return ceilDiv(part, kVector) * kVector;
-    const int64_t rounded = ceilDiv(part, step) * step;
-    return 8 * rounded <= 9 * most ? rounded : std::max(most / step, int64_t{1}) * step;
+    const bool isShort = part < step; // Fewer parts are worth more than multiples of the step.
+    const int64_t unit = isShort ? kVector : step;
+    const int64_t rounded = ceilDiv(part, unit) * unit;
+    return 8 * rounded <= (isShort ? 10 : 9) * most ? rounded
+                                                    : std::max(most / unit, int64_t{1}) * unit;
   }
 
   int64_t sizeOf(DimClass dimClass) const {
@@ -231,7 +241,7 @@ private:
   /// Cuts blocks until there are enough tasks or the sides are short, first along m: every task
   /// packs its block of L, while R is packed once for a row of them.
   void shrinkForTeam() {
-    while (tasks() < kEnoughTasks)
+    while (tasks() < enoughTasks)
       if (!halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
           !halve(DimClass::N, Role::B, kLeastN, kStepN))
         return;
@@ -309,6 +319,7 @@ private:
   int64_t elementBytes;
   const BlockLimits limits;
   bool isSerial;
+  int64_t enoughTasks;
   bool maySplitSums;
   BlockChoice choice;
 };
