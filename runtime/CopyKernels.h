@@ -36,6 +36,8 @@ template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead) noexcept;
 
+template <class T> inline constexpr int kCacheLine = 64 / static_cast<int>(sizeof(T));
+
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
@@ -62,15 +64,33 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
       step(i, to, from);
 }
 
-/// Rows that are consecutive in both.
+/// Fetches a row of the source, whose lines lie next to each other, into the second-level cache: in
+/// the first one lines of many rows could all compete for the same places.
+template <class T> void prefetchRow(const T *row, int64_t extent) {
+  for (int64_t i = 0; i < extent; i += kCacheLine<T>)
+    __builtin_prefetch(row + i, 0, 2);
+  __builtin_prefetch(row + extent - 1, 0, 2);
+}
+
+/// Rows that are consecutive in both. Shorter ones than a page are fetched ahead: they end before a
+/// processor's prefetchers have found them.
 template <class T, class Op>
 void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
-              const Loop &outer, int64_t /*ahead*/) noexcept {
+              const Loop &outer, int64_t ahead) noexcept {
+  constexpr int64_t kBytesAhead = 4096;
+  const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
+  const int64_t rowsAhead = bytes >= kBytesAhead ? 0 : kBytesAhead / bytes + 1;
   for (int64_t i = 0; i < outer.extent; ++i) {
     T *__restrict const t = target + i * outer.to;
     const T *__restrict const s = source + i * outer.from;
+    if (rowsAhead > 0) {
+      const int64_t row = i + rowsAhead, rest = row - outer.extent;
+      prefetchRow(rest < 0 ? source + row * outer.from
+                           : source + ahead + std::min(rest, outer.extent - 1) * outer.from,
+                  inner.extent);
+    }
     if constexpr (Op::isIdempotent)
-      std::memcpy(t, s, static_cast<std::size_t>(inner.extent) * sizeof(T));
+      std::memcpy(t, s, static_cast<std::size_t>(bytes));
     else
       for (int64_t e = 0; e < inner.extent; ++e)
         t[e] = Op::combine(t[e], s[e]);
@@ -98,7 +118,6 @@ void copyStridedBlocks(T *__restrict target, const T *__restrict source, const L
 inline constexpr int kPacketBytes = std::min(32, simd::kVectorBytes);
 template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
 template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
-template <class T> inline constexpr int kCacheLine = 64 / static_cast<int>(sizeof(T));
 
 /// One step of the transpose of a square: swaps the off-diagonal halves of squares of 2 * Half.
 template <class T, int Half, int... Lane>

@@ -67,9 +67,10 @@ void runKernel(const Innermost<T> &work, std::span<const Loop> loops, T *target,
   work.kernel(target + at.to, source + at.from, work.inner, work.outer, 0);
 }
 
-/// Transposes with rows so far apart go through all of the nest with a few rows at a time: no more
-/// streams than the processor's prefetchers follow, whose lines do not compete for the same few
-/// places of a cache. Not past the caches, where the lines of the target would be written in parts.
+/// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
+/// many streams as the processor's prefetchers follow, whose lines do not compete for the same few
+/// places of a cache, and as fill the lines of the target. Not past the caches, where those lines
+/// would be written in parts.
 constexpr int64_t kFarBytes = 4096;
 
 template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
@@ -78,7 +79,7 @@ template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &
   const int64_t rows = work.inner.extent;
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
-  const int64_t step = areFar ? kPacket<T> : rows;
+  const int64_t step = areFar ? kCacheLine<T> : rows;
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
