@@ -8,10 +8,12 @@
 
 #include "CopyKernels.h"
 #include "CopyLoops.h"
+#include "ShortRuns.h"
 
 #include <omp.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace einsumc {
 
@@ -19,6 +21,9 @@ namespace {
 
 /// Smaller copies are done before a team has started.
 constexpr int64_t kSerialBytes = 32 * 1024;
+
+/// Steps of a part that are worth preparing a kernel for.
+constexpr int64_t kSteps = 4;
 
 /// The two innermost loops of a copy and the kernel for them.
 template <class T> struct Innermost {
@@ -52,19 +57,18 @@ template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
   return chooseKernel<T, Op>(nest.take(0), outer);
 }
 
-/// Calls the kernel for every step of the loops, and tells it how far on the next call reads.
-template <class T>
-void runKernel(const Innermost<T> &work, std::span<const Loop> loops, T *target,
-               const T *source) noexcept {
+/// Calls \p copy for every step of the loops, and tells it how far on the next call reads.
+template <class T, class Copy>
+void runLoops(std::span<const Loop> loops, T *target, const T *source, Copy &&copy) noexcept {
   CopyOffset at;
   bool isFirst = true;
   forEachStep(loops, [&](int64_t to, int64_t from) {
     if (!isFirst)
-      work.kernel(target + at.to, source + at.from, work.inner, work.outer, from - at.from);
+      copy(target + at.to, source + at.from, from - at.from);
     isFirst = false;
     at = {to, from};
   });
-  work.kernel(target + at.to, source + at.from, work.inner, work.outer, 0);
+  copy(target + at.to, source + at.from, 0);
 }
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
@@ -73,7 +77,8 @@ void runKernel(const Innermost<T> &work, std::span<const Loop> loops, T *target,
 /// would be written in parts.
 constexpr int64_t kFarBytes = 4096;
 
-template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &nest) noexcept {
+template <class T, class Op>
+void runInnermost(T *target, const T *source, LoopNest &nest) noexcept {
   Innermost<T> work = takeInnermost<T, Op>(nest);
   nest.sortForBoth();
   const int64_t rows = work.inner.extent;
@@ -83,20 +88,38 @@ template <class T, class Op> void runCopy(T *target, const T *source, LoopNest &
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
-    runKernel<T>(work, nest.loops(), target + row * work.inner.to, source + row * work.inner.from);
+    runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from,
+             [&](T *to, const T *from, int64_t ahead) {
+               work.kernel(to, from, work.inner, work.outer, ahead);
+             });
+  }
+}
+
+/// Copies \p nest, each step of it with the \p runs that were taken from it if there are any.
+template <class T, class Op>
+void runCopy(T *target, const T *source, LoopNest &nest,
+             const std::optional<ShortRuns<T>> &runs) noexcept {
+  if (runs) {
+    nest.sortForBoth();
+    runLoops(nest.loops(), target, source, [&](T *to, const T *from, int64_t ahead) {
+      runs->template copy<Op>(to, from, ahead);
+    });
+  } else {
+    runInnermost<T, Op>(target, source, nest);
   }
   if (Op::isPastCaches)
     simd::endStoresPastCaches();
 }
 
-/// Copies \p nest, a part of a copy of \p bytes: one too large for the caches goes past them.
+/// The same for a part of a copy of \p bytes: one too large for the caches goes past them.
 template <class T>
-void runOverwrite(T *target, const T *source, LoopNest &nest, int64_t bytes) noexcept {
+void runOverwrite(T *target, const T *source, LoopNest &nest,
+                  const std::optional<ShortRuns<T>> &runs, int64_t bytes) noexcept {
   constexpr int64_t kCacheBytes = 8 * 1024 * 1024;
   if (bytes > kCacheBytes)
-    runCopy<T, OverwritePastCaches>(target, source, nest);
+    runCopy<T, OverwritePastCaches>(target, source, nest, runs);
   else
-    runCopy<T, Overwrite>(target, source, nest);
+    runCopy<T, Overwrite>(target, source, nest, runs);
 }
 
 template <class T> int64_t bytesOf(const LoopNest &nest) {
@@ -108,15 +131,20 @@ template <class T> int64_t bytesOf(const LoopNest &nest) {
 template <class T>
 void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
   LoopNest nest(loops);
-  if (!nest.empty())
-    runOverwrite(target, source, nest, bytesOf<T>(nest));
+  if (nest.empty())
+    return;
+  const int64_t bytes = bytesOf<T>(nest);
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  runOverwrite(target, source, nest, runs, bytes);
 }
 
 template <class T>
 void addStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
   LoopNest nest(loops);
-  if (!nest.empty())
-    runCopy<T, Increment>(target, source, nest);
+  if (nest.empty())
+    return;
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  runCopy<T, Increment>(target, source, nest, runs);
 }
 
 template <class T> void copyParallel(T *target, const T *source, std::span<const CopyLoop> loops) {
@@ -125,14 +153,15 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     return;
   const int parts = omp_get_max_threads();
   const int64_t bytes = bytesOf<T>(nest);
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps * parts); // What is cut is left.
   if (parts == 1 || bytes < kSerialBytes)
-    return runOverwrite(target, source, nest, bytes);
+    return runOverwrite(target, source, nest, runs, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
     LoopNest mine = nest;
     const CopyOffset begin = cutLoops(mine.loops(), parts, part);
     if (mine.steps() > 0)
-      runOverwrite(target + begin.to, source + begin.from, mine, bytes);
+      runOverwrite(target + begin.to, source + begin.from, mine, runs, bytes);
   }
 }
 

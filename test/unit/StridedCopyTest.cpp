@@ -47,18 +47,30 @@ std::size_t sizeOf(const std::vector<CopyLoop> &loops, int64_t CopyLoop::*step) 
   return static_cast<std::size_t>(last + 1);
 }
 
-/// Strides of dims stored in a random order, some rows padded.
-std::vector<int64_t> randomStrides(const std::vector<int64_t> &extents, std::mt19937 &random) {
+/// Strides of dims stored in a random order, \p padding() elements behind each.
+template <class Padding>
+std::vector<int64_t> stridesWith(const std::vector<int64_t> &extents, int64_t first,
+                                 std::mt19937 &random, Padding padding) {
   std::vector<std::size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
   std::vector<int64_t> strides(extents.size());
-  int64_t stride = random() % 6 == 0 ? 2 : 1;
+  int64_t stride = first;
   for (const std::size_t dim : order) {
     strides[dim] = stride;
-    stride = stride * extents[dim] + (random() % 4 == 0 ? static_cast<int64_t>(random() % 3) : 0);
+    stride = stride * extents[dim] + padding();
   }
   return strides;
+}
+
+/// The same with some rows padded.
+std::vector<int64_t> randomStrides(const std::vector<int64_t> &extents, std::mt19937 &random) {
+  return stridesWith(extents, random() % 6 == 0 ? 2 : 1, random,
+                     [&] { return random() % 4 == 0 ? static_cast<int64_t>(random() % 3) : 0; });
+}
+
+std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents, std::mt19937 &random) {
+  return stridesWith(extents, 1, random, [] { return int64_t{0}; });
 }
 
 /// Up to six loops of at most \p most steps together; some walk a diagonal of the source.
@@ -78,6 +90,21 @@ std::vector<CopyLoop> randomLoops(int64_t most, std::mt19937 &random) {
   std::vector<int64_t> from = randomStrides(sourceExtents, random);
   if (hasDiagonal)
     from.front() += from.back();
+  std::vector<CopyLoop> loops;
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    loops.push_back({extents[d], to[d], from[d]});
+  return loops;
+}
+
+/// Loops of short extents, about \p most steps together, through dense tensors or such with gaps.
+std::vector<CopyLoop> shortLoops(int64_t most, std::mt19937 &random) {
+  std::vector<int64_t> extents;
+  const int64_t widest = 2 + static_cast<int64_t>(random() % 8);
+  for (int64_t steps = 1; steps * widest <= most; steps *= extents.back())
+    extents.push_back(2 + static_cast<int64_t>(random()) % (widest - 1));
+  const bool isDense = random() % 4 != 0;
+  const auto to = isDense ? denseStrides(extents, random) : randomStrides(extents, random);
+  const auto from = isDense ? denseStrides(extents, random) : randomStrides(extents, random);
   std::vector<CopyLoop> loops;
   for (std::size_t d = 0; d < extents.size(); ++d)
     loops.push_back({extents[d], to[d], from[d]});
@@ -201,13 +228,26 @@ TYPED_TEST(StridedCopyTest, ManyLoopsOfExtentOne) {
   this->expectCopy(loops, serialCopy<TypeParam>);
 }
 
-TYPED_TEST(StridedCopyTest, FourteenLoopsOfExtentTwo) {
-  const std::vector<int64_t> extents(14, 2);
-  const auto to = randomStrides(extents, this->random), from = randomStrides(extents, this->random);
-  std::vector<CopyLoop> loops;
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    loops.push_back({2, to[d], from[d]});
-  this->expectCopy(loops, serialCopy<TypeParam>);
+TYPED_TEST(StridedCopyTest, ManyShortLoops) {
+  for (int i = 0; i < 300 && !this->HasFailure(); ++i) {
+    const std::vector<CopyLoop> loops = shortLoops(1 << 14, this->random);
+    this->expectCopy(loops, serialCopy<TypeParam>);
+    this->expectAdd(loops);
+    this->expectAdd(withSums(loops, this->random));
+    omp_set_num_threads(1 + i % 5);
+    this->expectCopy(loops, parallelCopy<TypeParam>);
+  }
+}
+
+TYPED_TEST(StridedCopyTest, ShortLoopsBeyondTheCaches) {
+  std::vector<CopyLoop> reversed;
+  for (int bit = 0; bit < 22; ++bit)
+    reversed.push_back({2, int64_t{1} << bit, int64_t{1} << (21 - bit)});
+  for (const int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    this->expectCopy(reversed, parallelCopy<TypeParam>);
+    this->expectCopy(shortLoops(1 << 22, this->random), parallelCopy<TypeParam>);
+  }
 }
 
 TYPED_TEST(StridedCopyTest, BroadcastsASource) {
