@@ -10,6 +10,8 @@
 #include "CopyLoops.h"
 #include "SimdVector.h"
 
+#include "einsumc/StridedCopy.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -36,7 +38,8 @@ template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead) noexcept;
 
-template <class T> inline constexpr int kCacheLine = 64 / static_cast<int>(sizeof(T));
+template <class T>
+inline constexpr int kCacheLine = static_cast<int>(copies::kLineBytes / sizeof(T));
 
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;

@@ -11,6 +11,8 @@
 #include "CopyLoops.h"
 #include "SimdVector.h"
 
+#include "einsumc/StridedCopy.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -27,9 +29,10 @@ template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
   static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps) noexcept {
-    for (int64_t lines = 4; lines > 0; lines /= 2) {
-      const Run inTarget = runOf(nest, &Loop::to, lines * kCacheLine<T>);
-      const Run inSource = runOf(nest, &Loop::from, lines * kCacheLine<T>);
+    constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);
+    for (int64_t wanted = kWanted; wanted >= kCacheLine<T>; wanted /= 2) {
+      const Run inTarget = runOf(nest, &Loop::to, wanted);
+      const Run inSource = runOf(nest, &Loop::from, wanted);
       if (std::min(inTarget.length, inSource.length) < kCacheLine<T> ||
           std::min(inTarget.first, inSource.first) >= kCacheLine<T>)
         return std::nullopt;

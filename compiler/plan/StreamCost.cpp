@@ -9,6 +9,8 @@
 #include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
 
+#include "einsumc/StridedCopy.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -45,19 +47,29 @@ public:
     for (const Role role : {Role::A, Role::C})
       cost.memorySeconds += memory.stream(dims.elements(role));
     const double elements = dims.elements(Role::A);
-    const std::size_t unit = dims.fastest(Role::A);
-    if (unit < dims.size()) {
-      const double row = toDouble(dims.extent(unit));
-      cost.packSeconds =
-          isCrossed(Role::A) ? memory.pack({elements, row, true}) : memory.rows(elements / row);
-    }
+    if (dims.fastest(Role::A) < dims.size())
+      cost.packSeconds = isCrossed(Role::A) ? memory.pack({elements, rowOf(Role::A), true})
+                                            : memory.rows(elements / rowOf(Role::A));
     if (inner < dims.size())
-      cost.packSeconds += memory.rows(dims.elements(Role::C) / toDouble(dims.extent(inner)));
+      cost.packSeconds += memory.rows(dims.elements(Role::C) / rowOf(Role::C));
     return cost;
   }
 
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
+
+  /// Elements that a copy takes along a tensor at a time: those of the fastest dim, or, where that
+  /// one is short, of those that follow it, too.
+  double rowOf(Role role) const {
+    const double bytes = elementBytes();
+    const double row = toDouble(dims.extent(dims.fastest(role)));
+    DimCounts all(dims.size(), 1);
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      all[dim] = dims.extent(dim);
+    return row * bytes >= copies::kLineBytes
+               ? row
+               : std::max(row, std::min(dims.run(role, all), copies::kRunBytes / bytes));
+  }
 
   /// Whether the tensor and the result have both of each other's fastest dims.
   bool isCrossed(Role role) const {

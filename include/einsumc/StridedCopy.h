@@ -13,6 +13,14 @@
 
 namespace einsumc {
 
+namespace copies {
+
+/// Where the fastest dim of both tensors is shorter than a cache line, copies go through runs of so
+/// many bytes over several dims.
+inline constexpr int64_t kLineBytes = 64, kRunBytes = 4 * kLineBytes;
+
+} // namespace copies
+
 /// One loop of a copy: `extent` steps of `to` elements in the target and `from` in the source.
 /// Steps may be 0 or those of a diagonal (the sum of two strides); loops come in any order.
 struct CopyLoop {
