@@ -57,9 +57,11 @@ template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
   return chooseKernel<T, Op>(nest.take(0), outer);
 }
 
-/// Calls \p copy for every step of the loops, and tells it how far on the next call reads.
+/// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
+/// the last one \p next elements from the source's begin.
 template <class T, class Copy>
-void runLoops(std::span<const Loop> loops, T *target, const T *source, Copy &&copy) noexcept {
+void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t next,
+              Copy &&copy) noexcept {
   CopyOffset at;
   bool isFirst = true;
   forEachStep(loops, [&](int64_t to, int64_t from) {
@@ -68,7 +70,7 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, Copy &&co
     isFirst = false;
     at = {to, from};
   });
-  copy(target + at.to, source + at.from, 0);
+  copy(target + at.to, source + at.from, next - at.from);
 }
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
@@ -88,7 +90,8 @@ void runInnermost(T *target, const T *source, LoopNest &nest) noexcept {
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
-    runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from,
+    const int64_t next = row + work.inner.extent < rows ? work.inner.extent * work.inner.from : 0;
+    runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from, next,
              [&](T *to, const T *from, int64_t ahead) {
                work.kernel(to, from, work.inner, work.outer, ahead);
              });
@@ -101,7 +104,7 @@ void runCopy(T *target, const T *source, LoopNest &nest,
              const std::optional<ShortRuns<T>> &runs) noexcept {
   if (runs) {
     nest.sortForBoth();
-    runLoops(nest.loops(), target, source, [&](T *to, const T *from, int64_t ahead) {
+    runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
       runs->template copy<Op>(to, from, ahead);
     });
   } else {
