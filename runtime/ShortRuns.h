@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  static constexpr int64_t kMostElements = 4096, kMostRun = 256;
+  static constexpr int64_t kMostElements = 4096, kMostRun = copies::kMostRun;
 
   /// Loops that together go through consecutive elements.
   struct Run {

@@ -41,8 +41,8 @@ constexpr int64_t kManyUses = 192;
 /// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
 /// pages of memory are opened for longer pieces than cache lines.
 constexpr int64_t kRunBytes = 512;
-/// Tasks a thread that keep a team busy: those of small teams, which may turn out to be larger than
-/// the machine file says, and the least.
+/// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
+/// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
 /// The shortest sides to which blocks are cut for that.
 constexpr int64_t kLeastN = 96;

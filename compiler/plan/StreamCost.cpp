@@ -61,14 +61,14 @@ private:
   /// Elements that a copy takes along a tensor at a time: those of the fastest dim, or, where that
   /// one is short, of those that follow it, too.
   double rowOf(Role role) const {
-    const double bytes = elementBytes();
     const double row = toDouble(dims.extent(dims.fastest(role)));
-    DimCounts all(dims.size(), 1);
+    if (row * elementBytes() >= copies::kLineBytes)
+      return row;
+    DimCounts whole(dims.size(), 1);
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      all[dim] = dims.extent(dim);
-    return row * bytes >= copies::kLineBytes
-               ? row
-               : std::max(row, std::min(dims.run(role, all), copies::kRunBytes / bytes));
+      if (dims.extent(dim) <= copies::kMostRun)
+        whole[dim] = dims.extent(dim);
+    return std::min(dims.run(role, whole), copies::kRunBytes / elementBytes());
   }
 
   /// Whether the tensor and the result have both of each other's fastest dims.

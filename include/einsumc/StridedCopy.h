@@ -15,9 +15,9 @@ namespace einsumc {
 
 namespace copies {
 
-/// Where the fastest dim of both tensors is shorter than a cache line, copies go through runs of so
-/// many bytes over several dims.
-inline constexpr int64_t kLineBytes = 64, kRunBytes = 4 * kLineBytes;
+/// Where the fastest dim of a tensor is shorter than a cache line, copies go through runs of so
+/// many bytes over several dims, or fewer, as no run has more elements than this.
+inline constexpr int64_t kLineBytes = 64, kRunBytes = 4 * kLineBytes, kMostRun = 256;
 
 } // namespace copies
 

@@ -146,6 +146,16 @@ TEST(LocalCost, StreamsTakeTheirBytesOverTheBandwidth) {
   EXPECT_DOUBLE_EQ(secondsOf("ij->i", all), 4 * (elements + 10000) / machine.memoryBandwidth);
 }
 
+TEST(LocalCost, PermutationsOfManyShortDimsGoThroughRunsOfSeveral) {
+  const double long2 = secondsOf("ij->ji", {{'i', 4096}, {'j', 4096}});
+  Extents eight;
+  for (const char name : std::string("abcdefgh"))
+    eight.push_back({name, 8});
+  EXPECT_LT(secondsOf("abcdefgh->hgfedcba", eight), 2.5 * long2);
+  // There is nothing to go on to beside one long dim.
+  EXPECT_GT(secondsOf("iaj->jai", {{'i', 2}, {'a', 1 << 22}, {'j', 2}}), 3 * long2);
+}
+
 TEST(LocalCost, CachesAreFasterThanMemory) {
   Machine machine;
   const LocalWork small = workOf("i,i->i", {{'i', 50000}});
