@@ -58,11 +58,11 @@ public:
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
 
-  /// Elements that a copy takes along a tensor at a time: those of the fastest dim, or, where that
-  /// one is short, of those that follow it, too.
+  /// Elements that a unary node takes along a tensor at a time: those of the fastest dim, or, where
+  /// that one is short and nothing is summed, of those that follow it, too.
   double rowOf(Role role) const {
     const double row = toDouble(dims.extent(dims.fastest(role)));
-    if (row * elementBytes() >= copies::kLineBytes)
+    if (row * elementBytes() >= copies::kLineBytes || dims.extentOf(DimClass::K) > 1)
       return row;
     DimCounts whole(dims.size(), 1);
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
