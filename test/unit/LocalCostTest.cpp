@@ -147,13 +147,13 @@ TEST(LocalCost, StreamsTakeTheirBytesOverTheBandwidth) {
 }
 
 TEST(LocalCost, PermutationsOfManyShortDimsGoThroughRunsOfSeveral) {
-  const double long2 = secondsOf("ij->ji", {{'i', 4096}, {'j', 4096}});
+  const double square = secondsOf("ij->ji", {{'i', 4096}, {'j', 4096}});
   Extents eight;
   for (const char name : std::string("abcdefgh"))
     eight.push_back({name, 8});
-  EXPECT_LT(secondsOf("abcdefgh->hgfedcba", eight), 2.5 * long2);
+  EXPECT_LT(secondsOf("abcdefgh->hgfedcba", eight), 2.5 * square);
   // There is nothing to go on to beside one long dim.
-  EXPECT_GT(secondsOf("iaj->jai", {{'i', 2}, {'a', 1 << 22}, {'j', 2}}), 3 * long2);
+  EXPECT_GT(secondsOf("iaj->jai", {{'i', 2}, {'a', 1 << 22}, {'j', 2}}), 3 * square);
 }
 
 TEST(LocalCost, CachesAreFasterThanMemory) {
