@@ -6,6 +6,7 @@
 
 #include "einsumc/BlockKernel.h"
 
+#include "PastCaches.h"
 #include "SimdVector.h"
 
 #include "einsumc/BlockTiles.h"
@@ -363,15 +364,7 @@ template <class T> void streamColumns(T *to, const T *from, int64_t rows, int64_
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t row = 0; row < rows; row += kLanes)
       simd::store(line + column * rows + row, simd::load(from + column * kMostM + row));
-  const int64_t count = rows * columns;
-  const auto past =
-      static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(to) % simd::kVectorBytes / sizeof(T));
-  const int64_t first = std::min((kLanes - past) % kLanes, count);
-  const int64_t last = first + (count - first) / kLanes * kLanes;
-  std::copy(line, line + first, to);
-  for (int64_t at = first; at < last; at += kLanes)
-    simd::storePastCaches(to + at, simd::load(line + at));
-  std::copy(line + last, line + count, to + last);
+  writePastCaches(to, line, rows * columns);
 }
 
 } // namespace

@@ -142,6 +142,15 @@ void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) no
 }
 
 template <class T>
+void copyPastCaches(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  LoopNest nest(loops);
+  if (nest.empty())
+    return;
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  runCopy<T, OverwritePastCaches>(target, source, nest, runs);
+}
+
+template <class T>
 void addStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
   LoopNest nest(loops);
   if (nest.empty())
@@ -170,6 +179,8 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
 
 template void copyStrided(float *, const float *, std::span<const CopyLoop>) noexcept;
 template void copyStrided(double *, const double *, std::span<const CopyLoop>) noexcept;
+template void copyPastCaches(float *, const float *, std::span<const CopyLoop>) noexcept;
+template void copyPastCaches(double *, const double *, std::span<const CopyLoop>) noexcept;
 template void addStrided(float *, const float *, std::span<const CopyLoop>) noexcept;
 template void addStrided(double *, const double *, std::span<const CopyLoop>) noexcept;
 template void copyParallel(float *, const float *, std::span<const CopyLoop>);

@@ -10,6 +10,8 @@
 #include "compiler/plan/WorkDims.h"
 #include "compiler/support/Text.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace einsumc {
@@ -31,6 +33,11 @@ int64_t apart(int64_t elements) {
 
 /// The distance of columns of a packed block of R.
 int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
+
+/// The elements of R in panels of columns, for an L that is fetched.
+int64_t fetchingColumns(const LocalNest &nest) {
+  return roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size();
+}
 
 /// The panels of a packed block of L.
 struct Panels {
@@ -66,6 +73,7 @@ int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crosse
 struct ScratchPlan {
   int64_t ownResult = 0; ///< a copy of the whole local result, when the sums run in parallel
   int64_t left = 0, right = 0;
+  int64_t result = 0; ///< a block that is computed in scratch
   int64_t total = 0;
 };
 
@@ -85,7 +93,11 @@ ScratchPlan planScratch(const LocalNest &nest) {
   if (nest.left == BlockAccess::Packed)
     plan.left = take(nest.crossed ? square : panelsOf(nest).count * panelsOf(nest).stride);
   if (nest.right == BlockAccess::Packed)
-    plan.right = take(nest.crossed ? square : columnStride(nest) * nest.n.size());
+    plan.right = take(nest.crossed                        ? square
+                      : nest.left == BlockAccess::Fetched ? fetchingColumns(nest)
+                                                          : columnStride(nest) * nest.n.size());
+  if (nest.resultThroughScratch)
+    plan.result = take(apart(nest.m.size()) * nest.n.size());
   return plan;
 }
 
@@ -99,6 +111,8 @@ public:
   void run() {
     if (nest.kernel == NestKernel::Stream)
       emitTileKernels();
+    else if (nest.left == BlockAccess::Fetched)
+      emitFetchingKernel();
     else
       emitBlockKernel();
     for (const NestLoop &loop : nest.loops)
@@ -165,23 +179,42 @@ private:
             << join(fields, ", ") << "}};\n";
   }
 
+  /// The dims of a block along one role, as block kernels take them.
+  std::string blockDims(const NestSide &side) const {
+    std::vector<std::string> parts;
+    for (const SideDim &part : side.dims) {
+      std::vector<std::string> fields = {".count = " + std::to_string(part.count),
+                                         ".extent = " + scope.extent(part.dim)};
+      addField(fields, "inA", scope.stride(nest.leftRole(), part.dim));
+      addField(fields, "inB", scope.stride(nest.rightRole(), part.dim));
+      addField(fields, "inC", scope.stride(Role::C, part.dim));
+      parts.push_back("{" + join(fields, ", ") + "}");
+    }
+    return "{" + join(parts, ", ") + "}";
+  }
+
+  void emitKernel(const char *className, const std::vector<std::string> &format) {
+    members << "const ec::" << className << "<" << type << "> " << kernel << "{"
+            << blockDims(nest.m) << ", " << blockDims(nest.n) << ", " << blockDims(nest.k) << ", {"
+            << join(format, ", ") << "}};\n";
+  }
+
+  /// A kernel for an L that is read in place while it comes from memory; R is packed.
+  void emitFetchingKernel() {
+    kernel = scope.fresh("kernel");
+    std::vector<std::string> format;
+    if (nest.resultThroughScratch)
+      addField(format, "scratchColumn", std::to_string(apart(nest.m.size())));
+    if (nest.resultPastCaches)
+      format.emplace_back(".pastCaches = true");
+    emitKernelComment("Blocks of m by all n and k");
+    emitKernel("FetchingKernel", format);
+  }
+
   /// A kernel for blocks, packed (L in panels, R in columns along k) or in place.
   void emitBlockKernel() {
     kernel = scope.fresh("kernel");
     const Role left = nest.leftRole();
-    const Role right = nest.rightRole();
-    auto dims = [&](const NestSide &side) {
-      std::vector<std::string> parts;
-      for (const SideDim &part : side.dims) {
-        std::vector<std::string> fields = {".count = " + std::to_string(part.count),
-                                           ".extent = " + scope.extent(part.dim)};
-        addField(fields, "inA", scope.stride(left, part.dim));
-        addField(fields, "inB", scope.stride(right, part.dim));
-        addField(fields, "inC", scope.stride(Role::C, part.dim));
-        parts.push_back("{" + join(fields, ", ") + "}");
-      }
-      return "{" + join(parts, ", ") + "}";
-    };
     std::vector<std::string> format;
     if (nest.left == BlockAccess::Packed) {
       const Panels panels = panelsOf(nest);
@@ -201,8 +234,7 @@ private:
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
     emitKernelComment("Blocks of m x n x k");
-    members << "const ec::BlockKernel<" << type << "> " << kernel << "{" << dims(nest.m) << ", "
-            << dims(nest.n) << ", " << dims(nest.k) << ", {" << join(format, ", ") << "}};\n";
+    emitKernel("BlockKernel", format);
   }
 
   /// The distance of columns of R where the kernel reads it.
@@ -248,6 +280,8 @@ private:
     };
     emit(nest.left, "L", scratch.left);
     emit(nest.right, "R", scratch.right);
+    if (nest.resultThroughScratch)
+      body << type << " *const blockOfC = " << scratchPointer(scratch.result, inTeam) << ";\n";
   }
 
   /// Threads share blocks of the result: always the same ones of a thread, as the schedule is
@@ -375,16 +409,21 @@ private:
     if (nest.crossed)
       emitTranspose(isLeft ? "L" : "R", name, role);
     else if (isLeft)
-      emitPack("L", "l", "packA", nest.m, nest.k);
+      emitPack("L", "l", "packA", sizesOf(nest.m, nest.k));
     else
-      emitPack("R", "r", "packB", nest.k, nest.n);
+      emitPack("R", "r", "packB", nest.left == BlockAccess::Fetched ? "" : sizesOf(nest.k, nest.n));
   }
 
+  /// \param sizes of the block, as further arguments
   void emitPack(const std::string &side, const char *source, const char *pack,
-                const NestSide &first, const NestSide &second) {
+                const std::string &sizes) {
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
          << (tracesBlocks ? traceSpan("Pack") : "") << kernel << "." << pack << "(packed" << side
-         << ", " << source << ", {" << countsOf(first) << "}, {" << countsOf(second) << "});\n}\n";
+         << ", " << source << sizes << ");\n}\n";
+  }
+
+  std::string sizesOf(const NestSide &first, const NestSide &second) const {
+    return ", {" + countsOf(first) + "}, {" + countsOf(second) + "}";
   }
 
   /// Copies the square of a crossed operand into scratch, row after row as the kernel takes them.
@@ -413,6 +452,11 @@ private:
     }
     if (tracesBlocks)
       body << traceSpan("Kernel");
+    if (nest.left == BlockAccess::Fetched) {
+      body << kernel << "(l, packedR, c, " << (nest.resultThroughScratch ? "blockOfC" : "nullptr")
+           << ", {" << countsOf(nest.m) << "}, " << accumulate << ");\n";
+      return;
+    }
     body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
          << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
          << "}, {" << countsOf(nest.n) << "}, {" << countsOf(nest.k) << "}, " << accumulate

@@ -32,11 +32,14 @@ public:
 
   void run() {
     nest.kernel = NestKernel::Block;
-    nest.m = side(DimClass::M, Role::C);
+    nest.m = side(DimClass::M, blocks.fetchesLeft ? Role::A : Role::C);
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K, Role::B);
     nest.sumsInParallel = blocks.sumsInParallel;
-    nest.left = blocks.packsLeft ? BlockAccess::Packed : BlockAccess::Direct;
+    nest.left = blocks.fetchesLeft ? BlockAccess::Fetched
+                : blocks.packsLeft ? BlockAccess::Packed
+                                   : BlockAccess::Direct;
+    nest.resultThroughScratch = blocks.resultThroughScratch;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.packsLeft)
       choosePanels(panelRows);

@@ -52,8 +52,9 @@ struct NestSide {
 
 /// How a kernel finds an operand's block.
 enum class BlockAccess : uint8_t {
-  Direct, ///< in the tensor, with its strides
-  Packed, ///< copied into contiguous scratch before
+  Direct,  ///< in the tensor, with its strides
+  Packed,  ///< copied into contiguous scratch before
+  Fetched, ///< in the tensor, and fetched from memory tile by tile during the products
 };
 
 enum class NestKernel : uint8_t {
@@ -101,6 +102,8 @@ struct LocalNest {
   bool maySplitSums = true;
   /// The result is written once and too large for the caches.
   bool resultPastCaches = false;
+  /// Blocks of the result are computed in scratch and then copied.
+  bool resultThroughScratch = false;
   /// Too little work for a team of threads.
   bool serial = false;
 

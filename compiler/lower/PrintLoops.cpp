@@ -91,12 +91,14 @@ private:
       stream << std::string(2 * depth++, ' ') << (isShared ? "parallel " : "") << "for "
              << dimText(dim) << " in " << dim.extent << " step " << nest.loops[l].step << "\n";
     }
-    auto access = [](BlockAccess a) { return a == BlockAccess::Packed ? " packed" : ""; };
+    auto access = [](BlockAccess a) {
+      return a == BlockAccess::Packed ? " packed" : a == BlockAccess::Fetched ? " fetched" : "";
+    };
     stream << std::string(2 * depth, ' ') << (nest.kernel == NestKernel::Stream ? "tile" : "block")
            << " c " << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
            << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k) << ": "
-           << buffer(lowered.result).name << " += " << left << access(nest.left) << " * " << right
-           << access(nest.right) << "\n";
+           << buffer(lowered.result).name << (nest.resultThroughScratch ? " through scratch" : "")
+           << " += " << left << access(nest.left) << " * " << right << access(nest.right) << "\n";
   }
 
   const Tree &tree;

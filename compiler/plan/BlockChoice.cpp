@@ -56,6 +56,14 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 constexpr int64_t kLongSide = 384;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
+/// L is fetched in place when it has so many bytes or more, is contiguous for so many along m, and
+/// its rows of a tile leave room for those of the next.
+constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128, kFetchedSums = 4096;
+/// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
+/// for which the product waits.
+constexpr int64_t kFetchedM = 4096;
+/// Elements of L next to each other along m that are enough.
+constexpr int64_t kFetchedRow = 384;
 
 class Chooser {
 public:
@@ -68,6 +76,10 @@ public:
 
   BlockChoice run() {
     choice.counts.assign(dims.size(), 1);
+    if (shouldFetch()) {
+      chooseFetched();
+      return std::move(choice);
+    }
     chooseSides();
     choice.kBlocks = blocksOf(DimClass::K);
     choice.sumsInParallel = !isSerial && maySplitSums && tasks() < enoughTasks &&
@@ -84,6 +96,73 @@ public:
   }
 
 private:
+  /// The elements of L next to each other along m.
+  int64_t runOfLeft() const {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
+      if (dims.extent(dim) > 1) {
+        if (dims.stride(Role::A, dim) != run)
+          break;
+        run *= dims.extent(dim);
+      }
+    return run;
+  }
+
+  /// Whether C is contiguous where L is, for long enough to be computed in place.
+  bool isResultAlongLeft() const {
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims.isUnit(Role::A, dim) && dims.isUnit(Role::C, dim))
+        return dims.extent(dim) * elementBytes >= kFetchedRun;
+    return false;
+  }
+
+  bool shouldFetch() const {
+    const auto bytes = static_cast<double>(elementBytes);
+    const bool isFewTimes = dims.extentOf(DimClass::N) <= kFewColumns;
+    const bool isLarge = dims.elements(Role::A) * bytes >= static_cast<double>(kFetchedBytes);
+    const bool isLong = runOfLeft() * elementBytes >= kFetchedRun &&
+                        dims.extentOf(DimClass::K) * elementBytes <= kFetchedSums;
+    return isFewTimes && isLarge && isLong &&
+           (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
+  }
+
+  void chooseFetched() {
+    choice.fetchesLeft = true;
+    choice.packsRight = true;
+    choice.resultThroughScratch = !isResultAlongLeft();
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::N || dims[dim].dimClass == DimClass::K)
+        choice.counts[dim] = dims.extent(dim);
+    choice.n = sizeOf(DimClass::N);
+    choice.k = sizeOf(DimClass::K);
+    const int64_t rows = choice.resultThroughScratch
+                             ? std::min(kFetchedM, limits.scratchBytes / elementBytes / choice.n)
+                             : kFetchedM;
+    // First whole cache lines of C, then long rows of L: with many sums each is on another page.
+    for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
+      for (const std::size_t dim : contiguousDims(DimClass::M, {Role::C}))
+        grow(dim, lengthInC, rows);
+      growRunOfLeft(kFetchedRow, rows);
+    }
+    fill(DimClass::M, Role::A, rows, kShortestRow);
+    if (!isSerial)
+      shrinkForTeam();
+    choice.m = sizeOf(DimClass::M);
+    choice.mBlocks = blocksOf(DimClass::M);
+  }
+
+  /// Takes indices of the dims along which L is contiguous, up to so many elements of it.
+  void growRunOfLeft(int64_t wanted, int64_t most) {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
+      if (dims.extent(dim) > 1) {
+        if (dims.stride(Role::A, dim) != run || run >= wanted)
+          return;
+        grow(dim, ceilDiv(wanted, run), most);
+        run *= dims.extent(dim);
+      }
+  }
+
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
@@ -333,6 +412,7 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
   leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
   streamedLeftBytes = std::max(5 * cache / 2, leftBytes);
+  scratchBytes = leftBytes;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);

@@ -22,6 +22,11 @@ struct BlockChoice {
   int64_t mBlocks = 1, nBlocks = 1, kBlocks = 1;
   /// Blocks of the operand are copied into contiguous scratch, not read in the tensor.
   bool packsLeft = false, packsRight = false;
+  /// L is read in the tensor while it is fetched from memory, tile by tile: it is used too seldom
+  /// to be packed. A block then has all of n and k.
+  bool fetchesLeft = false;
+  /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is.
+  bool resultThroughScratch = false;
   /// The threads share the sums, each with a copy of the result: there are few blocks of it.
   bool sumsInParallel = false;
   /// The loops over k are inside those over the blocks of C.
@@ -34,6 +39,7 @@ struct BlockLimits {
   int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+  int64_t scratchBytes = 0;      ///< of C that is computed in scratch, in the second-level cache
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
 };

@@ -36,6 +36,11 @@ struct CopyLoop {
 template <class T>
 void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept;
 
+/// As copyStrided, into a target that is too large to be found in a cache later: it is written past
+/// them where it is contiguous.
+template <class T>
+void copyPastCaches(T *target, const T *source, std::span<const CopyLoop> loops) noexcept;
+
 /// target[sum of to*i] += source[sum of from*i] over all loops, on the calling thread; loops with
 /// a `to` of 0 are sums.
 template <class T>

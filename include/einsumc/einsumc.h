@@ -11,6 +11,7 @@
 #include "einsumc/Communicator.h"
 #include "einsumc/Error.h"
 #include "einsumc/Exchange.h"
+#include "einsumc/FetchingKernel.h"
 #include "einsumc/Layout.h"
 #include "einsumc/Program.h"
 #include "einsumc/SharedStorage.h"

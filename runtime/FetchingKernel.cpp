@@ -1,0 +1,229 @@
+//===- FetchingKernel.cpp - products with an operand that comes from memory -------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/FetchingKernel.h"
+
+#include "FetchingTile.h"
+#include "PastCaches.h"
+#include "SimdVector.h"
+#include "TileFunctions.h"
+
+#include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
+
+#include <algorithm>
+#include <array>
+
+namespace einsumc {
+
+namespace {
+
+using tiles::kFetchingColumns;
+
+/// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
+constexpr int64_t kMostRows = 96, kMostBuffered = 96;
+/// The longest sums of a part: the rows that blocks in registers go through (half a tile) are to
+/// stay in the first-level cache while the columns pass by.
+template <class T>
+constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
+
+constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// By index, the first dim the fastest: where it lies.
+std::vector<int64_t> offsets(std::initializer_list<BlockDim> dims, int64_t BlockDim::*step) {
+  std::vector<int64_t> result = {0};
+  for (const BlockDim &dim : dims) {
+    const std::size_t before = result.size();
+    result.reserve(before * static_cast<std::size_t>(dim.extent));
+    for (int64_t i = 1; i < dim.extent; ++i)
+      for (std::size_t j = 0; j < before; ++j)
+        result.push_back(result[j] + i * dim.*step);
+    if (dim.extent == 0)
+      return {};
+  }
+  return result;
+}
+
+} // namespace
+
+template <class T>
+FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
+                                  std::initializer_list<BlockDim> n,
+                                  std::initializer_list<BlockDim> k, const FetchingFormat &format)
+    : dimsM(m), dimsN(n), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
+      rowsOfB(offsets(k, &BlockDim::inB)), columnsOfB(offsets(n, &BlockDim::inB)),
+      columnsOfC(offsets(n, &BlockDim::inC)) {
+  for (std::size_t j = 0; j < columnsOfC.size(); ++j)
+    columnsOfScratch.push_back(static_cast<int64_t>(j) * format.scratchColumn);
+}
+
+template <class T> void FetchingKernel<T>::packB(T *target, const T *source) const noexcept {
+  for (std::size_t n = 0; n < columnsOfB.size(); n += kFetchingColumns) {
+    const std::size_t end = std::min<std::size_t>(n + kFetchingColumns, columnsOfB.size());
+    for (const int64_t row : rowsOfB) {
+      for (std::size_t j = n; j < end; ++j)
+        target[j - n] = source[row + columnsOfB[j]];
+      target += kFetchingColumns;
+    }
+  }
+}
+
+/// The elements next to each other in A, and in C if that is written in place, from the first
+/// element of a block on; these are of the first \p dimCount dims.
+template <class T>
+int64_t FetchingKernel<T>::runLength(const int64_t *counts, std::size_t &dimCount) const noexcept {
+  int64_t run = 1;
+  for (dimCount = 0; dimCount < dimsM.size(); ++dimCount) {
+    const BlockDim &dim = dimsM[dimCount];
+    const bool isNext = dim.inA == run && (format.scratchColumn > 0 || dim.inC == run);
+    if (counts[dimCount] > 1 && !isNext)
+      break;
+    run *= counts[dimCount];
+  }
+  return run;
+}
+
+template <class T>
+template <class Body>
+void FetchingKernel<T>::forEachTile(const int64_t *counts, Body &&body) const noexcept {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  std::size_t inRun = 0;
+  const int64_t run = runLength(counts, inRun);
+  const int64_t even = ceilDiv(run, ceilDiv(run, kMostRows));
+  const int64_t length = std::min(ceilDiv(even, kLanes) * kLanes, kMostRows);
+  std::array<int64_t, 64> at = {}; // No block has more dims of 2 and above.
+  Tile tile;
+  for (;;) {
+    for (int64_t row = 0; row < run; row += length)
+      body(Tile{std::min(length, run - row), tile.toA + row, tile.toC + row, tile.index + row});
+    tile.index += run;
+    std::size_t dim = inRun;
+    for (;; ++dim) {
+      if (dim == dimsM.size())
+        return;
+      tile.toA += dimsM[dim].inA;
+      tile.toC += dimsM[dim].inC;
+      if (++at[dim] < counts[dim])
+        break;
+      tile.toA -= at[dim] * dimsM[dim].inA;
+      tile.toC -= at[dim] * dimsM[dim].inC;
+      at[dim] = 0;
+    }
+  }
+}
+
+template <class T>
+void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
+                                   std::initializer_list<int64_t> m,
+                                   bool accumulate) const noexcept {
+  const int64_t *const counts = m.begin();
+  const bool isEmpty = std::find(m.begin(), m.end(), 0) != m.end();
+  if (isEmpty || rowsOfA.empty() || columnsOfC.empty())
+    return;
+  const bool isInScratch = format.scratchColumn > 0;
+  if (isInScratch && accumulate)
+    copyScratch(c, scratch, counts, Copy::FromC);
+  alignas(64) T buffer[kMostRows * kMostBuffered];
+  const Operands operands{a, b, c, scratch, buffer, accumulate};
+  const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), kMostSums<T>);
+  Part last; // One behind: what is computed fetches what comes after it.
+  forEachTile(counts, [&](const Tile &tile) {
+    sums.forEach([&](int64_t firstK, int64_t k) {
+      const Part part{tile, firstK, k};
+      if (last.k > 0)
+        multiply(operands, last, part);
+      last = part;
+    });
+  });
+  multiply(operands, last, {});
+  if (isInScratch)
+    copyScratch(c, scratch, counts, Copy::ToC);
+  if (format.pastCaches)
+    simd::endStoresPastCaches();
+}
+
+template <class T> bool FetchingKernel<T>::isBuffered(bool accumulate) const noexcept {
+  return format.scratchColumn == 0 && format.pastCaches && !accumulate &&
+         columnsOfC.size() <= kMostBuffered;
+}
+
+template <class T>
+void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
+                                 const Part &next) const noexcept {
+  const auto rowsOf = [&](const Part &which) {
+    return FetchedRows<T>{operands.a + which.tile.toA, rowsOfA.data() + which.firstK,
+                          which.tile.rows, which.k};
+  };
+  const auto k = static_cast<int64_t>(rowsOfA.size());
+  FetchingTile<T> work;
+  static_cast<FetchedRows<T> &>(work) = rowsOf(part);
+  work.n = static_cast<int64_t>(columnsOfC.size());
+  work.b = operands.b + part.firstK * kFetchingColumns;
+  work.panel = k * kFetchingColumns;
+  work.accumulate = operands.accumulate || part.firstK > 0;
+  work.next = rowsOf(next);
+  std::array<int64_t, kMostBuffered> columnsOfBuffer;
+  if (format.scratchColumn > 0) {
+    work.c = operands.scratch + part.tile.index;
+    work.columnsOfC = columnsOfScratch.data();
+  } else if (isBuffered(operands.accumulate)) {
+    for (int64_t j = 0; j < work.n; ++j)
+      columnsOfBuffer[static_cast<std::size_t>(j)] = j * part.tile.rows;
+    work.c = operands.buffer;
+    work.columnsOfC = columnsOfBuffer.data();
+  } else {
+    work.c = operands.c + part.tile.toC;
+    work.columnsOfC = columnsOfC.data();
+  }
+  multiplyFetching(work);
+  if (isBuffered(operands.accumulate) && part.firstK + part.k == k)
+    writeTile(operands.c + part.tile.toC, operands.buffer, part.tile.rows);
+}
+
+/// Writes a tile whose columns follow each other past the caches, columns that do so in C, too, as
+/// one.
+template <class T>
+void FetchingKernel<T>::writeTile(T *c, const T *tile, int64_t rows) const noexcept {
+  for (std::size_t j = 0; j < columnsOfC.size();) {
+    const std::size_t first = j++;
+    while (j < columnsOfC.size() && columnsOfC[j] - columnsOfC[j - 1] == rows)
+      ++j;
+    writePastCaches(c + columnsOfC[first], tile + static_cast<int64_t>(first) * rows,
+                    static_cast<int64_t>(j - first) * rows);
+  }
+}
+
+template <class T>
+void FetchingKernel<T>::copyScratch(T *c, T *scratch, const int64_t *counts,
+                                    Copy direction) const noexcept {
+  std::array<CopyLoop, 64> loops;
+  std::size_t count = 0;
+  const auto add = [&](int64_t extent, int64_t inC, int64_t inScratch) {
+    if (extent > 1)
+      loops[count++] = direction == Copy::ToC ? CopyLoop{extent, inC, inScratch}
+                                              : CopyLoop{extent, inScratch, inC};
+  };
+  int64_t step = 1;
+  for (std::size_t d = 0; d < dimsM.size(); step *= counts[d++])
+    add(counts[d], dimsM[d].inC, step);
+  step = format.scratchColumn;
+  for (const BlockDim &dim : dimsN) {
+    add(dim.extent, dim.inC, step);
+    step *= dim.extent;
+  }
+  const std::span<const CopyLoop> all(loops.data(), count);
+  if (direction == Copy::FromC)
+    copyStrided<T>(scratch, c, all);
+  else if (format.pastCaches)
+    copyPastCaches<T>(c, scratch, all);
+  else
+    copyStrided<T>(c, scratch, all);
+}
+
+template class FetchingKernel<float>;
+template class FetchingKernel<double>;
+
+} // namespace einsumc

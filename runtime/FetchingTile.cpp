@@ -1,0 +1,160 @@
+//===- FetchingTile.cpp - a tile product that fetches the next tile ---------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+// Blocks of some vectors of m by some columns of n are summed over k in registers. A processor
+// waits for memory with all of its loads or none of them: it has few places for lines on their way,
+// and what is fetched in a burst keeps the product from its operands. So one row of the next tile
+// is fetched every few steps of the sums, as many as spread them evenly over the product.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "FetchingTile.h"
+
+#include "SimdVector.h"
+#include "TileFunctions.h"
+
+#include "einsumc/BlockTiles.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+namespace einsumc {
+
+namespace {
+
+using tiles::kFetchingColumns;
+
+/// The most columns that a block in registers has, and the most vectors, with at least so many
+/// columns that each vector of A is used often enough.
+constexpr int kMostColumns = 12, kLeastColumns = 6;
+constexpr int kMostVectors = simd::kSums / kLeastColumns;
+
+constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
+
+/// The rows of the next tile that are yet to be fetched.
+template <class T> class Fetcher {
+public:
+  /// \param passes how often the sums of the product go over all k
+  Fetcher(const FetchingTile<T> &tile, int64_t passes)
+      : next(tile.next.a), row(tile.next.rowsOfA), end(row + tile.next.k),
+        bytes(tile.next.m * static_cast<int64_t>(sizeof(T))),
+        pace(std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(tile.next.k, 1), 1, tile.k)) {}
+
+  /// Fetches a row if one is left, and returns after how many of \p left steps the next is due.
+  int64_t fetch(int64_t left) {
+    constexpr int64_t kLine = 64;
+    if (row == end)
+      return left;
+    const char *const first = reinterpret_cast<const char *>(next + *row++);
+    for (int64_t at = 0; at < bytes; at += kLine)
+      __builtin_prefetch(first + at);
+    __builtin_prefetch(first + bytes - 1);
+    return std::min(pace, left);
+  }
+
+private:
+  const T *next;
+  const int64_t *row, *end;
+  int64_t bytes, pace;
+};
+
+/// A block in registers; its last vector has \p tail elements.
+template <class T, int Vectors, int Columns, bool HasTail>
+void sumBlock(const FetchingTile<T> &tile, int64_t firstRow, const T *b, const int64_t *columns,
+              int tail, Fetcher<T> &fetcher) {
+  constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
+  const simd::LaneMask<T> mask(tail);
+  simd::Vector<T> sums[Columns][Vectors] = {};
+  const T *const a = tile.a + firstRow;
+  const int64_t *row = tile.rowsOfA;
+  for (int64_t left = tile.k; left > 0;) {
+    int64_t steps = fetcher.fetch(left);
+    left -= steps;
+    for (; steps > 0; --steps, b += kFetchingColumns) {
+      const T *const from = a + *row++;
+      simd::Vector<T> column[Vectors];
+#pragma GCC unroll 32
+      for (int v = 0; v < Vectors; ++v)
+        column[v] =
+            HasTail && v == kLast ? mask.load(from + v * kLanes) : simd::load(from + v * kLanes);
+#pragma GCC unroll 32
+      for (int j = 0; j < Columns; ++j)
+#pragma GCC unroll 32
+        for (int v = 0; v < Vectors; ++v)
+          sums[j][v] += column[v] * b[j];
+    }
+  }
+  const auto finish = [&](auto accumulate) {
+#pragma GCC unroll 32
+    for (int j = 0; j < Columns; ++j)
+#pragma GCC unroll 32
+      for (int v = 0; v < Vectors; ++v) {
+        T *const target = tile.c + columns[j] + firstRow + v * kLanes;
+        if (HasTail && v == kLast)
+          mask.template put<accumulate>(target, sums[j][v]);
+        else
+          simd::put<accumulate>(target, sums[j][v]);
+      }
+  };
+  if (tile.accumulate)
+    finish(std::true_type());
+  else
+    finish(std::false_type());
+}
+
+template <class T>
+using Block = void (*)(const FetchingTile<T> &tile, int64_t firstRow, const T *b,
+                       const int64_t *columns, int tail, Fetcher<T> &fetcher);
+
+template <class T, bool HasTail, int Vectors> constexpr auto blocksOfVectors() {
+  return []<int... N>(std::integer_sequence<int, N...>) {
+    return std::array<Block<T>, kMostColumns>{sumBlock<T, Vectors, N + 1, HasTail>...};
+  }(std::make_integer_sequence<int, columnsFor(Vectors)>());
+}
+
+/// The blocks by vectors, then by columns, both less one.
+template <class T, bool HasTail>
+constexpr auto kBlocks = []<int... V>(std::integer_sequence<int, V...>) {
+  return std::array{blocksOfVectors<T, HasTail, V + 1>()...};
+}(std::make_integer_sequence<int, kMostVectors>());
+
+template <class T> Block<T> blockOf(int64_t vectors, int64_t columns, bool hasTail) {
+  const auto &all = hasTail ? kBlocks<T, true> : kBlocks<T, false>;
+  return all[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(columns - 1)];
+}
+
+/// How often blocks of so many columns go over all k.
+int64_t piecesOf(int64_t n, int64_t most) {
+  return n / kFetchingColumns * EvenPieces(kFetchingColumns, most).pieces +
+         (n % kFetchingColumns > 0 ? EvenPieces(n % kFetchingColumns, most).pieces : 0);
+}
+
+} // namespace
+
+template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
+  constexpr int kLanes = simd::kLanes<T>;
+  const int64_t vectors = (tile.m + kLanes - 1) / kLanes;
+  const int tail = static_cast<int>(tile.m - (vectors - 1) * kLanes);
+  const EvenPieces parts(vectors, kMostVectors);
+  const int64_t most = columnsFor(static_cast<int>(parts.largest()));
+  Fetcher<T> fetcher(tile, parts.pieces * piecesOf(tile.n, most));
+  parts.forEach([&](int64_t v, int64_t count) {
+    const bool hasTail = v + count == vectors && tail < kLanes;
+    for (int64_t n = 0; n < tile.n; n += kFetchingColumns) {
+      const T *const panel = tile.b + n / kFetchingColumns * tile.panel;
+      EvenPieces(std::min<int64_t>(kFetchingColumns, tile.n - n), most)
+          .forEach([&](int64_t j, int64_t columns) {
+            blockOf<T>(count, columns, hasTail)(tile, v * kLanes, panel + j,
+                                                tile.columnsOfC + n + j, tail, fetcher);
+          });
+    }
+  });
+}
+
+template void multiplyFetching(const FetchingTile<float> &) noexcept;
+template void multiplyFetching(const FetchingTile<double> &) noexcept;
+
+} // namespace einsumc

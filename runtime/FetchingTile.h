@@ -1,0 +1,37 @@
+//===- FetchingTile.h - a tile product that fetches the next tile -----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_FETCHINGTILE_H
+#define EINSUMC_RUNTIME_FETCHINGTILE_H
+
+#include <cstdint>
+
+namespace einsumc {
+
+/// A part of A, contiguous along m.
+template <class T> struct FetchedRows {
+  const T *a = nullptr;
+  const int64_t *rowsOfA = nullptr; ///< by k: where a row begins
+  int64_t m = 0, k = 0;
+};
+
+/// C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n], with C contiguous along m
+/// and B in panels of tiles::kFetchingColumns columns, row by row. No extent is 0.
+template <class T> struct FetchingTile : FetchedRows<T> {
+  int64_t n = 0;
+  const T *b = nullptr;
+  int64_t panel = 0; ///< elements between panels
+  T *c = nullptr;
+  const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
+  bool accumulate = false;
+  FetchedRows<T> next; ///< to be fetched meanwhile; k of 0: none
+};
+
+template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept;
+
+} // namespace einsumc
+
+#endif // EINSUMC_RUNTIME_FETCHINGTILE_H
