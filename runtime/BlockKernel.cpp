@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace einsumc {
 
@@ -356,14 +357,37 @@ void addRun(T *to, int64_t stride, const T *from, int64_t length, bool accumulat
       to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
 }
 
-/// Writes the columns of a buffer one after the other past the caches.
+/// Copies so many bytes of each column of a buffer to columns \p rows apart.
+template <class T, int Bytes>
+void copyColumns(T *to, const T *from, int64_t rows, int64_t columns) {
+  for (int64_t column = 0; column < columns; ++column, to += rows, from += kMostM)
+    std::memcpy(to, from, Bytes);
+}
+
+/// The same for the last rows, fewer than fill twice so many bytes: by pieces of half the size
+/// each.
+template <class T, int Bytes>
+void copyTails(T *to, const T *from, int64_t tail, int64_t rows, int64_t columns) {
+  if constexpr (Bytes >= static_cast<int>(sizeof(T))) {
+    constexpr int64_t kPiece = Bytes / static_cast<int>(sizeof(T));
+    const bool isPiece = tail >= kPiece;
+    if (isPiece)
+      copyColumns<T, Bytes>(to, from, rows, columns);
+    const int64_t done = isPiece ? kPiece : 0;
+    copyTails<T, Bytes / 2>(to + done, from + done, tail - done, rows, columns);
+  }
+}
+
+/// Writes the columns of a buffer one after the other past the caches. They are first brought
+/// together, a vector of all columns at a time: no store is wider than what it brings, as it would
+/// reach into another cache line more often.
 template <class T> void streamColumns(T *to, const T *from, int64_t rows, int64_t columns) {
   constexpr int64_t kLanes = simd::kLanes<T>;
-  // Whole vectors: what is beyond a column is overwritten by the next.
-  alignas(64) T line[kMostM * kMostN + kLanes];
-  for (int64_t column = 0; column < columns; ++column)
-    for (int64_t row = 0; row < rows; row += kLanes)
-      simd::store(line + column * rows + row, simd::load(from + column * kMostM + row));
+  alignas(64) T line[kMostM * kMostN];
+  int64_t row = 0;
+  for (; row + kLanes <= rows; row += kLanes)
+    copyColumns<T, simd::kVectorBytes>(line + row, from + row, rows, columns);
+  copyTails<T, simd::kVectorBytes / 2>(line + row, from + row, rows - row, rows, columns);
   writePastCaches(to, line, rows * columns);
 }
 
