@@ -56,6 +56,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
     : dimsM(m), dimsN(n), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       rowsOfB(offsets(k, &BlockDim::inB)), columnsOfB(offsets(n, &BlockDim::inB)),
       columnsOfC(offsets(n, &BlockDim::inC)) {
+  areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
+                                  [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 0; j < columnsOfC.size(); ++j)
     columnsOfScratch.push_back(static_cast<int64_t>(j) * format.scratchColumn);
 }
@@ -145,9 +147,18 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     simd::endStoresPastCaches();
 }
 
-template <class T> bool FetchingKernel<T>::isBuffered(bool accumulate) const noexcept {
-  return format.scratchColumn == 0 && format.pastCaches && !accumulate &&
-         columnsOfC.size() <= kMostBuffered;
+template <class T>
+typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const Part &part,
+                                                             bool accumulate) const noexcept {
+  if (format.scratchColumn > 0)
+    return Place::Scratch;
+  if (!format.pastCaches || accumulate || columnsOfC.size() > kMostBuffered)
+    return Place::C;
+  const bool isWhole = part.k == static_cast<int64_t>(rowsOfA.size());
+  const bool isAligned =
+      areColumnsAligned && part.tile.rows % simd::kLanes<T> == 0 &&
+      reinterpret_cast<std::uintptr_t>(c + part.tile.toC) % simd::kVectorBytes == 0;
+  return isWhole && isAligned ? Place::CPastCaches : Place::Buffer;
 }
 
 template <class T>
@@ -158,28 +169,36 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
                           which.tile.rows, which.k};
   };
   const auto k = static_cast<int64_t>(rowsOfA.size());
+  const Place place = placeOf(operands.c, part, operands.accumulate);
   FetchingTile<T> work;
   static_cast<FetchedRows<T> &>(work) = rowsOf(part);
   work.n = static_cast<int64_t>(columnsOfC.size());
   work.b = operands.b + part.firstK * kFetchingColumns;
   work.panel = k * kFetchingColumns;
-  work.accumulate = operands.accumulate || part.firstK > 0;
+  work.result = place == Place::CPastCaches              ? FetchingResult::PastCaches
+                : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
+                                                         : FetchingResult::Overwrite;
   work.next = rowsOf(next);
   std::array<int64_t, kMostBuffered> columnsOfBuffer;
-  if (format.scratchColumn > 0) {
-    work.c = operands.scratch + part.tile.index;
-    work.columnsOfC = columnsOfScratch.data();
-  } else if (isBuffered(operands.accumulate)) {
+  switch (place) {
+  case Place::C:
+  case Place::CPastCaches:
+    work.c = operands.c + part.tile.toC;
+    work.columnsOfC = columnsOfC.data();
+    break;
+  case Place::Buffer:
     for (int64_t j = 0; j < work.n; ++j)
       columnsOfBuffer[static_cast<std::size_t>(j)] = j * part.tile.rows;
     work.c = operands.buffer;
     work.columnsOfC = columnsOfBuffer.data();
-  } else {
-    work.c = operands.c + part.tile.toC;
-    work.columnsOfC = columnsOfC.data();
+    break;
+  case Place::Scratch:
+    work.c = operands.scratch + part.tile.index;
+    work.columnsOfC = columnsOfScratch.data();
+    break;
   }
   multiplyFetching(work);
-  if (isBuffered(operands.accumulate) && part.firstK + part.k == k)
+  if (place == Place::Buffer && part.firstK + part.k == k)
     writeTile(operands.c + part.tile.toC, operands.buffer, part.tile.rows);
 }
 

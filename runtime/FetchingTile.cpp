@@ -87,22 +87,31 @@ void sumBlock(const FetchingTile<T> &tile, int64_t firstRow, const T *b, const i
           sums[j][v] += column[v] * b[j];
     }
   }
-  const auto finish = [&](auto accumulate) {
+  const auto finish = [&](auto &&put) {
 #pragma GCC unroll 32
     for (int j = 0; j < Columns; ++j)
 #pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v) {
-        T *const target = tile.c + columns[j] + firstRow + v * kLanes;
-        if (HasTail && v == kLast)
-          mask.template put<accumulate>(target, sums[j][v]);
-        else
-          simd::put<accumulate>(target, sums[j][v]);
-      }
+      for (int v = 0; v < Vectors; ++v)
+        put(tile.c + columns[j] + firstRow + v * kLanes, sums[j][v], HasTail && v == kLast);
   };
-  if (tile.accumulate)
-    finish(std::true_type());
-  else
-    finish(std::false_type());
+  const auto putSums = [&](auto accumulate) {
+    finish([&](T *target, simd::Vector<T> value, bool isPart) {
+      if (isPart)
+        mask.template put<accumulate>(target, value);
+      else
+        simd::put<accumulate>(target, value);
+    });
+  };
+  switch (tile.result) {
+  case FetchingResult::Overwrite:
+    return putSums(std::false_type());
+  case FetchingResult::Accumulate:
+    return putSums(std::true_type());
+  case FetchingResult::PastCaches:
+    return finish([](T *target, simd::Vector<T> value, bool /*isPart*/) {
+      simd::storePastCaches(target, value);
+    });
+  }
 }
 
 template <class T>

@@ -18,6 +18,13 @@ template <class T> struct FetchedRows {
   int64_t m = 0, k = 0;
 };
 
+/// What becomes of the sums of a product.
+enum class FetchingResult : uint8_t {
+  Overwrite,
+  Accumulate,
+  PastCaches, ///< overwrites C past the caches: its columns begin and end with whole vectors
+};
+
 /// C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n], with C contiguous along m
 /// and B in panels of tiles::kFetchingColumns columns, row by row. No extent is 0.
 template <class T> struct FetchingTile : FetchedRows<T> {
@@ -26,7 +33,7 @@ template <class T> struct FetchingTile : FetchedRows<T> {
   int64_t panel = 0; ///< elements between panels
   T *c = nullptr;
   const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
-  bool accumulate = false;
+  FetchingResult result = FetchingResult::Overwrite;
   FetchedRows<T> next; ///< to be fetched meanwhile; k of 0: none
 };
 

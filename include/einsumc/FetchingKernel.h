@@ -67,7 +67,9 @@ private:
   };
   template <class Body> void forEachTile(const int64_t *counts, Body &&body) const noexcept;
   int64_t runLength(const int64_t *counts, std::size_t &dimCount) const noexcept;
-  bool isBuffered(bool accumulate) const noexcept;
+  /// Where tiles are computed.
+  enum class Place : uint8_t { C, CPastCaches, Buffer, Scratch };
+  Place placeOf(const T *c, const Part &part, bool accumulate) const noexcept;
   void multiply(const Operands &operands, const Part &part, const Part &next) const noexcept;
   void writeTile(T *c, const T *tile, int64_t rows) const noexcept;
   enum class Copy : uint8_t { FromC, ToC };
@@ -75,6 +77,7 @@ private:
 
   std::vector<BlockDim> dimsM, dimsN;
   FetchingFormat format;
+  bool areColumnsAligned = false;                                ///< in C, if the first one is
   std::vector<int64_t> rowsOfA, rowsOfB;                         ///< by k: where a row begins
   std::vector<int64_t> columnsOfB, columnsOfC, columnsOfScratch; ///< by n: where a column begins
 };
