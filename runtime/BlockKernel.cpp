@@ -6,6 +6,7 @@
 
 #include "einsumc/BlockKernel.h"
 
+#include "BlockLoops.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 
@@ -213,24 +214,6 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
 
 //===- Packing --------------------------------------------------------------------------------===//
 
-namespace {
-
-/// The loops of a copy, on the stack.
-class Loops {
-public:
-  void add(int64_t extent, int64_t to, int64_t from) {
-    if (extent != 1)
-      items[count++] = {extent, to, from};
-  }
-  operator std::span<const CopyLoop>() const { return {items.data(), count}; }
-
-private:
-  std::array<CopyLoop, 63> items; // No block has more dims of 2 and above.
-  std::size_t count = 0;
-};
-
-} // namespace
-
 template <class T>
 void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int64_t> m,
                            std::initializer_list<int64_t> k) const noexcept {
@@ -239,7 +222,7 @@ void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int
   const int64_t indices = m.begin()[cutDim];
   const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
   const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
-    Loops loops;
+    BlockLoops loops;
     int64_t to = 1;
     for (std::size_t d = 0; d < cutDim; to *= m.begin()[d++])
       loops.add(m.begin()[d], to, sideM.dims[d].inA);
@@ -263,7 +246,7 @@ void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int
 template <class T>
 void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int64_t> k,
                            std::initializer_list<int64_t> n) const noexcept {
-  Loops loops;
+  BlockLoops loops;
   int64_t to = 1;
   for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
     loops.add(k.begin()[d], to, sideK.dims[d].inB);

@@ -6,6 +6,7 @@
 
 #include "einsumc/FetchingKernel.h"
 
+#include "BlockLoops.h"
 #include "FetchingTile.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
@@ -53,9 +54,8 @@ template <class T>
 FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> n,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
-    : dimsM(m), dimsN(n), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
-      rowsOfB(offsets(k, &BlockDim::inB)), columnsOfB(offsets(n, &BlockDim::inB)),
-      columnsOfC(offsets(n, &BlockDim::inC)) {
+    : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
+      columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 0; j < columnsOfC.size(); ++j)
@@ -63,13 +63,26 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
 }
 
 template <class T> void FetchingKernel<T>::packB(T *target, const T *source) const noexcept {
-  for (std::size_t n = 0; n < columnsOfB.size(); n += kFetchingColumns) {
-    const std::size_t end = std::min<std::size_t>(n + kFetchingColumns, columnsOfB.size());
-    for (const int64_t row : rowsOfB) {
-      for (std::size_t j = n; j < end; ++j)
-        target[j - n] = source[row + columnsOfB[j]];
-      target += kFetchingColumns;
+  const auto columns = static_cast<int64_t>(columnsOfB.size());
+  const auto k = static_cast<int64_t>(rowsOfA.size());
+  if (k == 0)
+    return;
+  // Columns along the first dim of n together, as many as are in one panel.
+  const int64_t together = dimsN.empty() ? 1 : dimsN.front().extent;
+  for (int64_t n = 0; n < columns;) {
+    const int64_t inPanel = n % kFetchingColumns;
+    const int64_t count =
+        std::min({together - n % together, kFetchingColumns - inPanel, columns - n});
+    BlockLoops loops;
+    loops.add(count, 1, dimsN.empty() ? 0 : dimsN.front().inB);
+    int64_t to = kFetchingColumns;
+    for (const BlockDim &dim : dimsK) {
+      loops.add(dim.extent, to, dim.inB);
+      to *= dim.extent;
     }
+    copyStrided<T>(target + (n - inPanel) * k + inPanel,
+                   source + columnsOfB[static_cast<std::size_t>(n)], loops);
+    n += count;
   }
 }
 
@@ -218,12 +231,12 @@ void FetchingKernel<T>::writeTile(T *c, const T *tile, int64_t rows) const noexc
 template <class T>
 void FetchingKernel<T>::copyScratch(T *c, T *scratch, const int64_t *counts,
                                     Copy direction) const noexcept {
-  std::array<CopyLoop, 64> loops;
-  std::size_t count = 0;
+  BlockLoops loops;
   const auto add = [&](int64_t extent, int64_t inC, int64_t inScratch) {
-    if (extent > 1)
-      loops[count++] = direction == Copy::ToC ? CopyLoop{extent, inC, inScratch}
-                                              : CopyLoop{extent, inScratch, inC};
+    if (direction == Copy::ToC)
+      loops.add(extent, inC, inScratch);
+    else
+      loops.add(extent, inScratch, inC);
   };
   int64_t step = 1;
   for (std::size_t d = 0; d < dimsM.size(); step *= counts[d++])
@@ -233,13 +246,12 @@ void FetchingKernel<T>::copyScratch(T *c, T *scratch, const int64_t *counts,
     add(dim.extent, dim.inC, step);
     step *= dim.extent;
   }
-  const std::span<const CopyLoop> all(loops.data(), count);
   if (direction == Copy::FromC)
-    copyStrided<T>(scratch, c, all);
+    copyStrided<T>(scratch, c, loops);
   else if (format.pastCaches)
-    copyPastCaches<T>(c, scratch, all);
+    copyPastCaches<T>(c, scratch, loops);
   else
-    copyStrided<T>(c, scratch, all);
+    copyStrided<T>(c, scratch, loops);
 }
 
 template class FetchingKernel<float>;

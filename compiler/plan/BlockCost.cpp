@@ -29,17 +29,29 @@ public:
 
   LocalCost run() const {
     LocalCost cost;
-    cost.kernelSeconds = kernelSeconds();
+    for (const Role role : {Role::A, Role::B, Role::C})
+      cost.memorySeconds += memory.stream(dims.elements(role));
+    cost.kernelSeconds = blocks.fetchesLeft ? fetchingSeconds(cost.memorySeconds) : kernelSeconds();
     if (blocks.packsLeft)
       cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
     if (blocks.packsRight)
       cost.packSeconds += packsOfRight() * memory.pack(copyOf(Role::B, DimClass::K));
-    for (const Role role : {Role::A, Role::B, Role::C})
-      cost.memorySeconds += memory.stream(dims.elements(role));
+    if (blocks.resultThroughScratch)
+      cost.packSeconds +=
+          memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts), true});
     return cost;
   }
 
 private:
+  /// The arithmetic, under which the tensors come and go all but for a share.
+  double fetchingSeconds(double memorySeconds) const {
+    constexpr double kNotHidden = 0.2;
+    const TileSize tile = tileSize(machine, type, blocks.m, blocks.n, blocks.k, true);
+    return 2 * dims.iterations() / machine.flopsPerSecond(type) /
+               tileEfficiency(machine, type, tile) +
+           kNotHidden * memorySeconds;
+  }
+
   /// Neighbours in C along a side of a block, from its fastest dim on.
   int64_t runInC(DimClass dimClass) const {
     int64_t run = 1, stride = 0;

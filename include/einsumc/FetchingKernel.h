@@ -75,10 +75,10 @@ private:
   enum class Copy : uint8_t { FromC, ToC };
   void copyScratch(T *c, T *scratch, const int64_t *counts, Copy direction) const noexcept;
 
-  std::vector<BlockDim> dimsM, dimsN;
+  std::vector<BlockDim> dimsM, dimsN, dimsK;
   FetchingFormat format;
   bool areColumnsAligned = false;                                ///< in C, if the first one is
-  std::vector<int64_t> rowsOfA, rowsOfB;                         ///< by k: where a row begins
+  std::vector<int64_t> rowsOfA;                                  ///< by k: where a row begins
   std::vector<int64_t> columnsOfB, columnsOfC, columnsOfScratch; ///< by n: where a column begins
 };
 
