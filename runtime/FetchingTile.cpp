@@ -40,25 +40,25 @@ public:
   /// \param passes how often the sums of the product go over all k
   Fetcher(const FetchingTile<T> &tile, int64_t passes)
       : next(tile.next.a), row(tile.next.rowsOfA), end(row + tile.next.k),
-        bytes(tile.next.m * static_cast<int64_t>(sizeof(T))),
+        bytes(static_cast<std::uintptr_t>(tile.next.m) * sizeof(T)),
         pace(std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(tile.next.k, 1), 1, tile.k)) {}
 
   /// Fetches a row if one is left, and returns after how many of \p left steps the next is due.
   int64_t fetch(int64_t left) {
-    constexpr int64_t kLine = 64;
+    constexpr std::uintptr_t kLine = 64;
     if (row == end)
       return left;
-    const char *const first = reinterpret_cast<const char *>(next + *row++);
-    for (int64_t at = 0; at < bytes; at += kLine)
-      __builtin_prefetch(first + at);
-    __builtin_prefetch(first + bytes - 1);
+    const auto first = reinterpret_cast<std::uintptr_t>(next + *row++);
+    for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
+      __builtin_prefetch(reinterpret_cast<const void *>(line));
     return std::min(pace, left);
   }
 
 private:
   const T *next;
   const int64_t *row, *end;
-  int64_t bytes, pace;
+  std::uintptr_t bytes;
+  int64_t pace;
 };
 
 /// A block in registers; its last vector has \p tail elements.

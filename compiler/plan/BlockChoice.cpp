@@ -61,6 +61,8 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128;
 /// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
 /// for which the product waits.
 constexpr int64_t kFetchedM = 4096;
+/// The share of the lanes of vectors that are full enough.
+constexpr double kFullVectors = 0.85;
 /// Elements of L next to each other along m that are enough.
 constexpr int64_t kFetchedRow = 384;
 
@@ -107,12 +109,16 @@ private:
     return run;
   }
 
-  /// Whether C is contiguous where L is, for long enough to be computed in place.
+  /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
+  /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long.
   bool isResultAlongLeft() const {
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims.isUnit(Role::A, dim) && dims.isUnit(Role::C, dim))
-        return dims.extent(dim) * elementBytes >= kFetchedRun;
-    return false;
+    const std::size_t dim = dims.fastest(Role::A);
+    if (!dims.isUnit(Role::C, dim) || dims.extent(dim) * elementBytes < kFetchedRun)
+      return false;
+    const int64_t run = dims.extent(dim);
+    const int64_t inVectors = roundUp(run, limits.panelRows / tiles::kPanelVectors);
+    return toDouble(run) >= kFullVectors * toDouble(inVectors) || runOfLeft() == run ||
+           2 * dims.elements(Role::C) > dims.elements(Role::A);
   }
 
   bool shouldFetch() const {
