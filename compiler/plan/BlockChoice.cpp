@@ -56,8 +56,9 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 constexpr int64_t kLongSide = 384;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// L is fetched in place when it has so many bytes or more and is contiguous for so many along m.
-constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128;
+/// L is fetched in place when it has so many bytes or more, is contiguous for so many along m, and
+/// meets so few columns of R: with more, packing it takes little of the time.
+constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128, kFetchedColumns = 256;
 /// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
 /// for which the product waits.
 constexpr int64_t kFetchedM = 4096;
@@ -123,7 +124,7 @@ private:
 
   bool shouldFetch() const {
     const double bytes = toDouble(elementBytes);
-    const bool isFewTimes = dims.extentOf(DimClass::N) <= kFewColumns;
+    const bool isFewTimes = dims.extentOf(DimClass::N) <= kFetchedColumns;
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
     const bool isLong = runOfLeft() * elementBytes >= kFetchedRun;
     const bool isRightCached = dims.elements(Role::B) * bytes <= toDouble(limits.rightBytes);

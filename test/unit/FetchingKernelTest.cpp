@@ -179,7 +179,7 @@ TYPED_TEST(FetchingKernelTest, ColumnsOfAnyNumber) {
 /// More columns than are written past the caches.
 TYPED_TEST(FetchingKernelTest, ManyColumns) {
   runAllWritings<TypeParam>([] {
-    return FetchingProduct<TypeParam>({40, 1, 1, 7, 15, 6, 1}, {40, 1, 1}, {M0, K0, M1, M2, K1},
+    return FetchingProduct<TypeParam>({40, 1, 1, 20, 13, 6, 1}, {40, 1, 1}, {M0, K0, M1, M2, K1},
                                       {N1, K0, N0, K1}, {M0, N0, N1, M1, M2});
   });
 }
