@@ -89,11 +89,11 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
 /// The elements next to each other in A, and in C if that is written in place, from the first
 /// element of a block on; these are of the first \p dimCount dims.
 template <class T>
-int64_t FetchingKernel<T>::runLength(const int64_t *counts, std::size_t &dimCount) const noexcept {
+int64_t FetchingKernel<T>::runLength(const Counts &counts, std::size_t &dimCount) const noexcept {
   int64_t run = 1;
   for (dimCount = 0; dimCount < dimsM.size(); ++dimCount) {
     const BlockDim &dim = dimsM[dimCount];
-    const bool isNext = dim.inA == run && (format.scratchColumn > 0 || dim.inC == run);
+    const bool isNext = dim.inA == run && (isInScratch() || dim.inC == run);
     if (counts[dimCount] > 1 && !isNext)
       break;
     run *= counts[dimCount];
@@ -103,30 +103,53 @@ int64_t FetchingKernel<T>::runLength(const int64_t *counts, std::size_t &dimCoun
 
 template <class T>
 template <class Body>
-void FetchingKernel<T>::forEachTile(const int64_t *counts, Body &&body) const noexcept {
-  constexpr int64_t kLanes = simd::kLanes<T>;
-  std::size_t inRun = 0;
-  const int64_t run = runLength(counts, inRun);
-  const int64_t even = ceilDiv(run, ceilDiv(run, kMostRows));
-  const int64_t length = std::min(ceilDiv(even, kLanes) * kLanes, kMostRows);
-  std::array<int64_t, 64> at = {}; // No block has more dims of 2 and above.
-  Tile tile;
-  for (;;) {
-    for (int64_t row = 0; row < run; row += length)
-      body(Tile{std::min(length, run - row), tile.toA + row, tile.toC + row, tile.index + row});
-    tile.index += run;
-    std::size_t dim = inRun;
-    for (;; ++dim) {
-      if (dim == dimsM.size())
-        return;
-      tile.toA += dimsM[dim].inA;
-      tile.toC += dimsM[dim].inC;
-      if (++at[dim] < counts[dim])
+void FetchingKernel<T>::forEachBlock(std::initializer_list<int64_t> m, Body &&body) const noexcept {
+  const int64_t *const ends = m.begin();
+  Counts at = {};
+  Block block;
+  for (std::size_t dim = 0; dim < dimsM.size();) {
+    for (std::size_t d = 0; d < dimsM.size(); ++d)
+      block.counts[d] = isInScratch() ? std::min(dimsM[d].count, ends[d] - at[d]) : ends[d];
+    body(block);
+    for (dim = 0; dim < dimsM.size(); ++dim) {
+      const int64_t step = block.counts[dim];
+      at[dim] += step;
+      block.toA += step * dimsM[dim].inA;
+      block.toC += step * dimsM[dim].inC;
+      if (at[dim] < ends[dim])
         break;
-      tile.toA -= at[dim] * dimsM[dim].inA;
-      tile.toC -= at[dim] * dimsM[dim].inC;
+      block.toA -= at[dim] * dimsM[dim].inA;
+      block.toC -= at[dim] * dimsM[dim].inC;
       at[dim] = 0;
     }
+  }
+}
+
+template <class T>
+template <class Body>
+void FetchingKernel<T>::forEachTile(const Block &block, Body &&body) const noexcept {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  std::size_t inRun = 0;
+  const int64_t run = runLength(block.counts, inRun);
+  const int64_t even = ceilDiv(run, ceilDiv(run, kMostRows));
+  const int64_t length = std::min(ceilDiv(even, kLanes) * kLanes, kMostRows);
+  Counts at = {};
+  Tile first{.rows = run, .toA = block.toA, .toC = block.toC, .index = 0};
+  for (std::size_t dim = inRun;;) {
+    for (int64_t row = 0; row < run; row += length)
+      body(Tile{std::min(length, run - row), first.toA + row, first.toC + row, first.index + row});
+    first.index += run;
+    for (dim = inRun; dim < dimsM.size(); ++dim) {
+      first.toA += dimsM[dim].inA;
+      first.toC += dimsM[dim].inC;
+      if (++at[dim] < block.counts[dim])
+        break;
+      first.toA -= at[dim] * dimsM[dim].inA;
+      first.toC -= at[dim] * dimsM[dim].inC;
+      at[dim] = 0;
+    }
+    if (dim == dimsM.size())
+      return;
   }
 }
 
@@ -134,28 +157,37 @@ template <class T>
 void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
                                    std::initializer_list<int64_t> m,
                                    bool accumulate) const noexcept {
-  const int64_t *const counts = m.begin();
   const bool isEmpty = std::find(m.begin(), m.end(), 0) != m.end();
   if (isEmpty || rowsOfA.empty() || columnsOfC.empty())
     return;
-  const bool isInScratch = format.scratchColumn > 0;
-  if (isInScratch && accumulate)
-    copyScratch(c, scratch, counts, Copy::FromC);
   alignas(64) T buffer[kMostRows * kMostBuffered];
   const Operands operands{a, b, c, scratch, buffer, accumulate};
   const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), kMostSums<T>);
-  Part last; // One behind: what is computed fetches what comes after it.
-  forEachTile(counts, [&](const Tile &tile) {
-    sums.forEach([&](int64_t firstK, int64_t k) {
-      const Part part{tile, firstK, k};
-      if (last.k > 0)
-        multiply(operands, last, part);
-      last = part;
+  // One behind: what is computed fetches what comes after it, in the next block, too.
+  Part last;
+  Block lastBlock;
+  forEachBlock(m, [&](const Block &block) {
+    bool isFirst = true;
+    forEachTile(block, [&](const Tile &tile) {
+      sums.forEach([&](int64_t firstK, int64_t k) {
+        const Part part{tile, firstK, k};
+        if (last.k > 0)
+          multiply(operands, last, part);
+        if (isFirst) {
+          if (isInScratch() && last.k > 0)
+            copyScratch(operands, lastBlock, Copy::ToC);
+          if (isInScratch() && accumulate)
+            copyScratch(operands, block, Copy::FromC);
+          lastBlock = block;
+          isFirst = false;
+        }
+        last = part;
+      });
     });
   });
   multiply(operands, last, {});
-  if (isInScratch)
-    copyScratch(c, scratch, counts, Copy::ToC);
+  if (isInScratch())
+    copyScratch(operands, lastBlock, Copy::ToC);
   if (format.pastCaches)
     simd::endStoresPastCaches();
 }
@@ -163,7 +195,7 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
 template <class T>
 typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const Part &part,
                                                              bool accumulate) const noexcept {
-  if (format.scratchColumn > 0)
+  if (isInScratch())
     return Place::Scratch;
   if (!format.pastCaches || accumulate || columnsOfC.size() > kMostBuffered)
     return Place::C;
@@ -229,7 +261,7 @@ void FetchingKernel<T>::writeTile(T *c, const T *tile, int64_t rows) const noexc
 }
 
 template <class T>
-void FetchingKernel<T>::copyScratch(T *c, T *scratch, const int64_t *counts,
+void FetchingKernel<T>::copyScratch(const Operands &operands, const Block &block,
                                     Copy direction) const noexcept {
   BlockLoops loops;
   const auto add = [&](int64_t extent, int64_t inC, int64_t inScratch) {
@@ -239,19 +271,20 @@ void FetchingKernel<T>::copyScratch(T *c, T *scratch, const int64_t *counts,
       loops.add(extent, inScratch, inC);
   };
   int64_t step = 1;
-  for (std::size_t d = 0; d < dimsM.size(); step *= counts[d++])
-    add(counts[d], dimsM[d].inC, step);
+  for (std::size_t d = 0; d < dimsM.size(); step *= block.counts[d++])
+    add(block.counts[d], dimsM[d].inC, step);
   step = format.scratchColumn;
   for (const BlockDim &dim : dimsN) {
     add(dim.extent, dim.inC, step);
     step *= dim.extent;
   }
+  T *const c = operands.c + block.toC;
   if (direction == Copy::FromC)
-    copyStrided<T>(scratch, c, loops);
+    copyStrided<T>(operands.scratch, c, loops);
   else if (format.pastCaches)
-    copyPastCaches<T>(c, scratch, loops);
+    copyPastCaches<T>(c, operands.scratch, loops);
   else
-    copyStrided<T>(c, scratch, loops);
+    copyStrided<T>(c, operands.scratch, loops);
 }
 
 template class FetchingKernel<float>;

@@ -390,7 +390,8 @@ private:
     const auto found = countNames.find(part.dim);
     if (found != countNames.end())
       return found->second;
-    return part.count == 1 && nest.dims[part.dim].extent > 1 ? "1" : scope.extent(part.dim);
+    return stepOf(nest, part.dim) == 1 && nest.dims[part.dim].extent > 1 ? "1"
+                                                                         : scope.extent(part.dim);
   }
 
   /// The address of a role's block, which is packed unless it is the one that is already.

@@ -51,7 +51,7 @@ private:
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;
     for (const std::size_t dim : dims.bySpeed(dimClass, role))
-      if (blocks.counts[dim] > 1 || dims.extent(dim) == 1)
+      if (blocks.taskCounts[dim] > 1 || dims.extent(dim) == 1)
         result.dims.push_back({dim, blocks.counts[dim]});
     return result;
   }
@@ -104,8 +104,8 @@ private:
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
     const DimIndices order = dims.bySpeed(dimClass, role);
     for (const std::size_t dim : llvm::reverse(order))
-      if (blocks.counts[dim] < dims.extent(dim))
-        loops.push_back({dim, blocks.counts[dim]});
+      if (blocks.taskCounts[dim] < dims.extent(dim))
+        loops.push_back({dim, blocks.taskCounts[dim]});
   }
 
   const WorkDims &dims;

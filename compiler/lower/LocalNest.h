@@ -34,7 +34,8 @@ struct NestLoop {
   bool operator==(const NestLoop &) const = default;
 };
 
-/// The part of a dim that the kernel takes at a time: at most `count` indices.
+/// The part of a dim that the kernel takes at a time: at most `count` indices. A kernel that
+/// fetches L is given as many as a step of the dim's loop has and cuts them itself.
 struct SideDim {
   std::size_t dim = 0; ///< index into LocalNest::dims
   int64_t count = 1;

@@ -78,10 +78,15 @@ public:
 
   BlockChoice run() {
     choice.counts.assign(dims.size(), 1);
-    if (shouldFetch()) {
+    if (shouldFetch())
       chooseFetched();
-      return std::move(choice);
-    }
+    else
+      choosePacked();
+    return std::move(choice);
+  }
+
+private:
+  void choosePacked() {
     chooseSides();
     choice.kBlocks = blocksOf(DimClass::K);
     choice.sumsInParallel = !isSerial && maySplitSums && tasks() < enoughTasks &&
@@ -93,11 +98,10 @@ public:
     choice.mBlocks = blocksOf(DimClass::M);
     choice.nBlocks = blocksOf(DimClass::N);
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
+    choice.taskCounts = choice.counts;
     chooseAccess();
-    return std::move(choice);
   }
 
-private:
   /// The elements of L next to each other along m.
   int64_t runOfLeft() const {
     int64_t run = 1;
@@ -155,6 +159,22 @@ private:
       shrinkForTeam();
     choice.m = sizeOf(DimClass::M);
     choice.mBlocks = blocksOf(DimClass::M);
+    growTasks();
+  }
+
+  /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
+  /// a product: first those that follow each other in L.
+  void growTasks() {
+    choice.taskCounts = choice.counts;
+    int64_t left = tasks();
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
+      const int64_t blocks = ceilDiv(dims.extent(dim), choice.counts[dim]);
+      const int64_t joined = std::min(blocks, isSerial ? blocks : left / enoughTasks);
+      if (joined <= 1 && blocks > 1)
+        return;
+      choice.taskCounts[dim] = std::min(dims.extent(dim), choice.counts[dim] * joined);
+      left = left / blocks * ceilDiv(blocks, joined);
+    }
   }
 
   /// Takes indices of the dims along which L is contiguous, up to so many elements of it.

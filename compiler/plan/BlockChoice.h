@@ -17,7 +17,9 @@ namespace einsumc {
 /// k x n block of R for each. A block holds parts of as many dims as it takes to read and write
 /// whole cache lines of all three tensors.
 struct BlockChoice {
-  DimCounts counts;            ///< by dim: indices in a block; of class C always 1
+  DimCounts counts; ///< by dim: indices in a block; of class C always 1
+  /// By dim: indices in a task, above those in a block where one follows the other in it.
+  DimCounts taskCounts;
   int64_t m = 1, n = 1, k = 1; ///< elements of a block along each role
   int64_t mBlocks = 1, nBlocks = 1, kBlocks = 1;
   /// Blocks of the operand are copied into contiguous scratch, not read in the tensor.

@@ -9,6 +9,7 @@
 
 #include "einsumc/BlockKernel.h"
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
@@ -40,13 +41,21 @@ public:
   /// the last of which has less to use but as much room.
   void packB(T *target, const T *source) const noexcept;
 
-  /// Multiplies a block of A by all of the packed B on the calling thread.
+  /// Multiplies a part of A by all of the packed B on the calling thread, in blocks of `count`
+  /// indices of each dim of m where the format wants scratch.
   /// \param scratch for a block of C, if the format wants one
-  /// \param m the indices of each dim that the block has: `count`, or the rest
+  /// \param m the indices of each dim that the part has
   void operator()(const T *a, const T *b, T *c, T *scratch, std::initializer_list<int64_t> m,
                   bool accumulate) const noexcept;
 
 private:
+  /// No block has more dims of 2 and above.
+  using Counts = std::array<int64_t, 63>;
+  /// What is computed before it is copied to C.
+  struct Block {
+    Counts counts = {}; ///< indices of each dim of m
+    int64_t toA = 0, toC = 0;
+  };
   /// Rows of A next to each other, and where their results go.
   struct Tile {
     int64_t rows = 0;
@@ -65,15 +74,19 @@ private:
     T *buffer; ///< for a tile that then goes past the caches
     bool accumulate;
   };
-  template <class Body> void forEachTile(const int64_t *counts, Body &&body) const noexcept;
-  int64_t runLength(const int64_t *counts, std::size_t &dimCount) const noexcept;
   /// Where tiles are computed.
   enum class Place : uint8_t { C, CPastCaches, Buffer, Scratch };
+  enum class Copy : uint8_t { FromC, ToC };
+
+  template <class Body>
+  void forEachBlock(std::initializer_list<int64_t> m, Body &&body) const noexcept;
+  template <class Body> void forEachTile(const Block &block, Body &&body) const noexcept;
+  int64_t runLength(const Counts &counts, std::size_t &dimCount) const noexcept;
+  bool isInScratch() const { return format.scratchColumn > 0; }
   Place placeOf(const T *c, const Part &part, bool accumulate) const noexcept;
   void multiply(const Operands &operands, const Part &part, const Part &next) const noexcept;
   void writeTile(T *c, const T *tile, int64_t rows) const noexcept;
-  enum class Copy : uint8_t { FromC, ToC };
-  void copyScratch(T *c, T *scratch, const int64_t *counts, Copy direction) const noexcept;
+  void copyScratch(const Operands &operands, const Block &block, Copy direction) const noexcept;
 
   std::vector<BlockDim> dimsM, dimsN, dimsK;
   FetchingFormat format;

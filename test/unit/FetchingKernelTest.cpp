@@ -24,6 +24,7 @@ using namespace einsumc;
 /// How C is written.
 struct Writing {
   bool throughScratch = false, pastCaches = false, accumulate = false;
+  int64_t blocks = 1; ///< in a call, along each dim of m
 };
 
 /// C[m0,m1,m2,n0,n1] += sum over k0, k1 of A[m0,m1,m2,k0,k1] * B[k0,k1,n0,n1], block by block along
@@ -82,15 +83,17 @@ public:
     });
     if (writing.accumulate)
       forEach(extents, [&](const Sizes &at) { c[firstOfC + offset(at, inC)] = 100; });
-    Sizes block = {};
-    for (block[M2] = 0; block[M2] < extents[M2]; block[M2] += counts[2])
-      for (block[M1] = 0; block[M1] < extents[M1]; block[M1] += counts[1])
-        for (block[M0] = 0; block[M0] < extents[M0]; block[M0] += counts[0]) {
-          const auto left = [&](std::size_t d) {
-            return std::min(counts[d], extents[d] - block[d]);
+    Sizes part = {};
+    const auto step = [&](int d) { return counts[static_cast<std::size_t>(d)] * writing.blocks; };
+    for (part[M2] = 0; part[M2] < extents[M2]; part[M2] += step(M2))
+      for (part[M1] = 0; part[M1] < extents[M1]; part[M1] += step(M1))
+        for (part[M0] = 0; part[M0] < extents[M0]; part[M0] += step(M0)) {
+          const auto left = [&](int d) {
+            return std::min(step(d), extents[static_cast<std::size_t>(d)] -
+                                         part[static_cast<std::size_t>(d)]);
           };
-          kernel(a.data() + offset(block, inA), packed.data(),
-                 c.data() + firstOfC + offset(block, inC), scratch.data(),
+          kernel(a.data() + offset(part, inA), packed.data(),
+                 c.data() + firstOfC + offset(part, inC), scratch.data(),
                  {left(M0), left(isFirst ? M1 : M2), left(isFirst ? M2 : M1)}, writing.accumulate);
         }
     ASSERT_EQ(c, expected);
@@ -147,14 +150,16 @@ constexpr int M0 = 0, M1 = 1, M2 = 2, N0 = 3, N1 = 4, K0 = 5, K1 = 6;
 template <class T> void runAllWritings(const auto &make) {
   for (const bool throughScratch : {false, true})
     for (const bool pastCaches : {false, true})
-      for (const bool accumulate : {false, true}) {
-        SCOPED_TRACE(testing::Message() << "through scratch " << throughScratch << ", past caches "
-                                        << pastCaches << ", accumulate " << accumulate);
-        FetchingProduct<T> product = make();
-        product.runAndCheck({throughScratch, pastCaches, accumulate});
-        if (testing::Test::HasFatalFailure())
-          return;
-      }
+      for (const bool accumulate : {false, true})
+        for (const int64_t blocks : {1, 2}) {
+          SCOPED_TRACE(testing::Message()
+                       << "through scratch " << throughScratch << ", past caches " << pastCaches
+                       << ", accumulate " << accumulate << ", blocks " << blocks);
+          FetchingProduct<T> product = make();
+          product.runAndCheck({throughScratch, pastCaches, accumulate, blocks});
+          if (testing::Test::HasFatalFailure())
+            return;
+        }
 }
 
 /// Rows shorter and longer than tiles, of whole vectors and with a rest.
@@ -205,7 +210,7 @@ TYPED_TEST(FetchingKernelTest, ResultTransposed) {
                                {N1, N0, M1, M0, M2}}) {
       FetchingProduct<TypeParam> product({40, 9, 5, 7, 3, 11, 2}, {33, 4, 5}, {M0, M1, K0, M2, K1},
                                          {N1, K0, N0, K1}, orderC);
-      product.runAndCheck({.throughScratch = true, .pastCaches = pastCaches});
+      product.runAndCheck({.throughScratch = true, .pastCaches = pastCaches, .blocks = 3});
       if (this->HasFatalFailure())
         return;
     }
@@ -242,7 +247,7 @@ TYPED_TEST(FetchingKernelTest, AnyShapeAndOrder) {
     withRows.insert(withRows.end(), orderA.begin(), orderA.end());
     const bool throughScratch = orderC.front() != M0 || upTo(2) == 1;
     FetchingProduct<TypeParam> product(extents, counts, withRows, orderB, orderC, upTo(3) - 1);
-    product.runAndCheck({throughScratch, upTo(2) == 1, upTo(2) == 1});
+    product.runAndCheck({throughScratch, upTo(2) == 1, upTo(2) == 1, upTo(3)});
     if (this->HasFatalFailure()) {
       ADD_FAILURE() << "in round " << round;
       return;
