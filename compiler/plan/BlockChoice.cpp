@@ -169,8 +169,8 @@ private:
     int64_t left = tasks();
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
       const int64_t blocks = ceilDiv(dims.extent(dim), choice.counts[dim]);
-      const int64_t joined = std::min(blocks, isSerial ? blocks : left / enoughTasks);
-      if (joined <= 1 && blocks > 1)
+      const int64_t joined = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
+      if (joined < blocks && joined == 1)
         return;
       choice.taskCounts[dim] = std::min(dims.extent(dim), choice.counts[dim] * joined);
       left = left / blocks * ceilDiv(blocks, joined);
