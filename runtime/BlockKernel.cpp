@@ -102,6 +102,11 @@ template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
     const int64_t part = panels.dims > 0 ? panels.count : elements(variant);
     const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
     int64_t panel = 0;
+    for (int64_t row = 0; panels.rows > 0 && row < elements(variant); row += panels.rows)
+      cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
+               panel++ * panels.stride, panels);
+    if (panels.rows > 0)
+      continue;
     for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)
       for (int64_t from = 0; from < parted; from += part, ++panel)
         cutPanel(variant, outer + from * whole, whole * std::min(part, parted - from),
@@ -155,11 +160,12 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
   // do not, so a tile of them has to fit the first-level cache.
   const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
-  const int64_t longest = format.panelDims > 0
+  const int64_t longest = format.panelDims > 0 || format.panelRows > 0
                               ? kStepM<T>
                               : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
   sideM.cut({.dims = format.panelDims,
              .count = format.panelCount,
+             .rows = format.panelRows,
              .stride = format.aPanel,
              .longest = longest,
              .multiple = simd::kLanes<T>,
@@ -169,8 +175,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
 }
 
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
-  if (sideM.strideInC() != 1 || !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) ||
-      !sideN.hasLongRuns(kLeastRunN))
+  if (format.panelRows > 0 || sideM.strideInC() != 1 ||
+      !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
   // Stores past the caches must be of whole, aligned vectors.
   const auto isAligned = [](const Side &side, bool isFirstUnit) {
@@ -217,6 +223,8 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
 template <class T>
 void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int64_t> m,
                            std::initializer_list<int64_t> k) const noexcept {
+  if (format.panelRows > 0)
+    return packAcross(target, source, m, k);
   // Whole panels, then those with the rest of the dim that is cut.
   const std::size_t cutDim = format.panelDims - 1;
   const int64_t indices = m.begin()[cutDim];
@@ -241,6 +249,40 @@ void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int
     copyPart(format.panelCount, whole, 0);
   if (rest > 0)
     copyPart(rest, 1, whole);
+}
+
+/// Copies the indices of the first dim one after the other for each index of the others, in two
+/// pieces or more where a panel ends.
+template <class T>
+void BlockKernel<T>::packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
+                                std::initializer_list<int64_t> k) const noexcept {
+  BlockLoops sums;
+  int64_t to = format.aK;
+  for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
+    sums.add(k.begin()[d], to, sideK.dims[d].inA);
+  const int64_t length = m.begin()[0];
+  std::array<int64_t, 63> at = {};
+  for (int64_t first = 0;; first += length) {
+    for (int64_t done = 0; done < length;) {
+      const int64_t panel = (first + done) / format.panelRows;
+      const int64_t row = (first + done) % format.panelRows;
+      const int64_t rows = std::min(length - done, format.panelRows - row);
+      BlockLoops loops = sums;
+      loops.add(rows, 1, sideM.dims.front().inA);
+      copyStrided<T>(target + panel * format.aPanel + row, source + done * sideM.dims.front().inA,
+                     loops);
+      done += rows;
+    }
+    std::size_t d = 1;
+    for (; d < m.size(); at[d++] = 0) {
+      source += sideM.dims[d].inA;
+      if (++at[d] < m.begin()[d])
+        break;
+      source -= at[d] * sideM.dims[d].inA;
+    }
+    if (d >= m.size())
+      return;
+  }
 }
 
 template <class T>

@@ -49,6 +49,12 @@ struct Panels {
 Panels panelsOf(const LocalNest &nest) {
   constexpr int64_t kVector = 8;
   Panels panels;
+  if (nest.panelRows > 0) {
+    panels.rows = nest.panelRows;
+    panels.count = ceilDiv(nest.m.size(), nest.panelRows);
+    panels.stride = apart(panels.rows * nest.k.size());
+    return panels;
+  }
   for (std::size_t d = 0; d < nest.m.dims.size(); ++d) {
     const int64_t indices = nest.m.dims[d].count;
     const bool isCut = d + 1 == nest.panelDims;
@@ -222,6 +228,7 @@ private:
       addField(format, "bN", columnStep());
       addField(format, "panelDims", std::to_string(nest.panelDims));
       addField(format, "panelCount", std::to_string(nest.panelCount));
+      addField(format, "panelRows", std::to_string(nest.panelRows));
       addField(format, "aPanel", std::to_string(panels.stride));
     } else {
       addField(format, "aK", strideAlong(left, nest.k));

@@ -42,7 +42,9 @@ public:
                                    : BlockAccess::Direct;
     nest.resultThroughScratch = blocks.resultThroughScratch;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
-    if (blocks.packsLeft)
+    if (blocks.panelsAcross)
+      nest.panelRows = panelRows;
+    else if (blocks.packsLeft)
       choosePanels(panelRows);
     addLoops();
   }

@@ -90,8 +90,10 @@ struct LocalNest {
   BlockAccess right = BlockAccess::Direct;
   /// A packed block of L is a row of panels: each holds the first `panelDims` dims of m, of the
   /// last of these `panelCount` indices, for every k.
+  /// Or panels hold `panelRows` indices of all of m as one.
   std::size_t panelDims = 0;
   int64_t panelCount = 0;
+  int64_t panelRows = 0;
   /// Of a streaming nest, whose crossed operand is then the one that is packed.
   std::optional<CrossedDim> crossed;
   /// The team's loops are of class k, and each thread has its own copy of the result: the

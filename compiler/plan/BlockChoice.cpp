@@ -62,8 +62,12 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128, kFetchedColumns = 
 /// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
 /// for which the product waits.
 constexpr int64_t kFetchedM = 4096;
-/// The share of the lanes of vectors that are full enough.
-constexpr double kFullVectors = 0.85;
+/// The share of the lanes of vectors that are full enough where writing the result in place is at
+/// stake, and where a block's shape is; how much more of them must be full for panels across dims.
+constexpr double kFullVectors = 0.85, kFullBlock = 0.95, kFuller = 0.04;
+/// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
+/// a dim at least lie next to each other in panels across dims.
+constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
 /// Elements of L next to each other along m that are enough.
 constexpr int64_t kFetchedRow = 384;
 
@@ -100,6 +104,7 @@ private:
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
     choice.taskCounts = choice.counts;
     chooseAccess();
+    choice.panelsAcross = shouldGoAcross();
   }
 
   /// The elements of L next to each other along m.
@@ -189,13 +194,60 @@ private:
       }
   }
 
+  /// The share of the lanes that are full in vectors of so many rows.
+  double fullness(int64_t rows) const {
+    const int64_t vector = limits.panelRows / tiles::kPanelVectors;
+    return toDouble(rows) / toDouble(roundUp(rows, vector));
+  }
+
+  /// The dim of m along which C is written, if panels may be cut anywhere along it and the others:
+  /// L must not be contiguous along another one, which would be read an element at a time.
+  std::optional<std::size_t> dimOfPanelsAcross() const {
+    const DimIndices order = dims.bySpeed(DimClass::M, Role::C);
+    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    if (first == order.end() || dims.extent(*first) < kLeastAcross)
+      return std::nullopt;
+    for (const std::size_t dim : order)
+      if (dim != *first && dims.extent(dim) > 1 && dims.isUnit(Role::A, dim))
+        return std::nullopt;
+    return *first;
+  }
+
+  /// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
+  int64_t rowsToFill() const {
+    constexpr int64_t kMostRows = 4;
+    const auto first = dimOfPanelsAcross();
+    if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
+      return 1;
+    const int64_t length = dims.extent(*first);
+    const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
+    if (fullness(length) >= kFullBlock || length > kMostM / kMostRows)
+      return 1;
+    int64_t rows = 2;
+    while (rows < most && fullness(rows * length) < kFullBlock)
+      ++rows;
+    return rows * length;
+  }
+
+  bool shouldGoAcross() const {
+    const auto first = dimOfPanelsAcross();
+    if (!first || !choice.packsLeft || choice.k < kSumsAcross)
+      return false;
+    const int64_t length = choice.counts[*first];
+    const int64_t inPanel = length >= limits.panelRows
+                                ? length
+                                : length * std::min(limits.panelRows / length, choice.m / length);
+    return length >= kLeastAcross && fullness(choice.m) >= fullness(inPanel) + kFuller;
+  }
+
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
     const int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
     const int64_t mostK = limits.leftBytes / kEnoughBytesM;
-    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsOfLeft()));
+    const int64_t sums = std::min(
+        mostK, std::max<int64_t>(kLeastK, leftElements / std::max(rowsOfLeft(), rowsToFill())));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     growRuns(DimClass::K, {Role::B, Role::A}, sums);
     fill(DimClass::K, Role::B, sums, kStepK);

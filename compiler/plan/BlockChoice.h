@@ -24,6 +24,8 @@ struct BlockChoice {
   int64_t mBlocks = 1, nBlocks = 1, kBlocks = 1;
   /// Blocks of the operand are copied into contiguous scratch, not read in the tensor.
   bool packsLeft = false, packsRight = false;
+  /// Panels of L end in the midst of dims, as whole ones would leave too much of vectors empty.
+  bool panelsAcross = false;
   /// L is read in the tensor while it is fetched from memory, tile by tile: it is used too seldom
   /// to be packed. A block then has all of n and k.
   bool fetchesLeft = false;

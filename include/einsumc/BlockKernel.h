@@ -26,13 +26,15 @@ struct BlockDim {
 /// How the blocks of A and B lie where the kernel reads them, in elements. The indices of a block
 /// along m, n and k are those of its dims, the first the fastest, taken as one.
 ///
-/// A packed block of A is a row of panels, which are read from end to end: each holds m indices of
-/// the first `panelDims` dims, of the last of these `panelCount` indices at a time, for every k.
+/// A packed block of A is a row of panels, which are read from end to end: each holds, for every k,
+/// m indices of the first `panelDims` dims, of the last of these `panelCount` indices at a time; or
+/// `panelRows` indices of m as one.
 struct BlockFormat {
   int64_t aK = 0, bN = 0;    ///< between neighbours along k and n; along m and k they are adjacent
   std::size_t panelDims = 0; ///< 0: all of A is one panel
   int64_t panelCount = 0;
-  int64_t aPanel = 0; ///< between panels
+  int64_t panelRows = 0; ///< above 0: panels end in the midst of dims
+  int64_t aPanel = 0;    ///< between panels
   /// The sums come in several blocks, all but the first of which accumulate.
   bool accumulates = false;
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
@@ -84,7 +86,7 @@ private:
   /// How a side lies in its packed block, and how tiles are cut from it.
   struct Panels {
     std::size_t dims = 0; ///< 0: one panel
-    int64_t count = 0, stride = 0;
+    int64_t count = 0, rows = 0, stride = 0;
     int64_t rowStride = 1; ///< between the indices in a panel
     int64_t longest = 1, multiple = 1;
     bool inRuns = false; ///< tiles end where runs do
@@ -113,6 +115,8 @@ private:
     std::size_t indexOfSize(int64_t size);
   };
 
+  void packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
+                  std::initializer_list<int64_t> k) const noexcept;
   void fetchKernels();
   const TileKernel<T> &kernel(const Tile &m, const Tile &n, const Tile &k,
                               bool accumulate) const noexcept;

@@ -44,9 +44,10 @@ public:
   }
 
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
-  void run(std::size_t panelDims, int64_t panelCount = 1) {
+  /// \param panelRows above 0: panels of so many rows instead
+  void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0) {
     // Packed blocks come from tensors whose dims are in no order that packing keeps.
-    const bool isPacked = panelDims > 0;
+    const bool isPacked = panelDims > 0 || panelRows > 0;
     Sizes inA = {}, inB = {};
     const auto setAllSteps = [&](const Sizes &sizes) {
       if (isPacked) {
@@ -64,14 +65,19 @@ public:
     auto dim = [&](int index) {
       return BlockDim{counts[index], extents[index], inA[index], inB[index], toC[index]};
     };
-    const int64_t rows = panelDims == 1 ? panelCount : counts[M0] * panelCount;
+    const int64_t rows = panelRows > 0    ? panelRows
+                         : panelDims == 1 ? panelCount
+                                          : counts[M0] * panelCount;
     const int64_t columns = counts[K0] * counts[K1];
-    const int64_t panels = panelDims == 1 ? (counts[M0] + panelCount - 1) / panelCount * counts[M1]
-                                          : (counts[M1] + panelCount - 1) / panelCount;
+    const int64_t panels = panelRows > 0 ? (counts[M0] * counts[M1] + panelRows - 1) / panelRows
+                           : panelDims == 1
+                               ? (counts[M0] + panelCount - 1) / panelCount * counts[M1]
+                               : (counts[M1] + panelCount - 1) / panelCount;
     const BlockFormat format{.aK = isPacked ? rows + 3 : inA[K0],
                              .bN = isPacked ? columns + 5 : inB[N0],
                              .panelDims = panelDims,
                              .panelCount = panelCount,
+                             .panelRows = panelRows,
                              .aPanel = isPacked ? (rows + 3) * columns : 0,
                              .accumulates = !pastCaches,
                              .pastCaches = pastCaches};
@@ -214,6 +220,41 @@ TYPED_TEST(BlockKernelTest, ShortColumnsPastCaches) {
       }
 }
 
+/// Panels that end in the midst of the first dim, several times in it, or hold several of its rows.
+TYPED_TEST(BlockKernelTest, PanelsAcrossDims) {
+  for (const int64_t rows : {1, 7, 16, 25, 48, 60, 64})
+    for (const bool pastCaches : {false, true}) {
+      BlockedProduct<TypeParam> product({25, 7, 9, 2, 17, 3}, {25, 4, 9, 2, 17, pastCaches ? 3 : 2},
+                                        {0, 2, 1, 3}, pastCaches);
+      product.run(0, 1, rows);
+      product.check();
+    }
+}
+
+/// The same with m of three dims.
+TYPED_TEST(BlockKernelTest, PanelsAcrossThreeDims) {
+  constexpr int64_t kM0 = 5, kM1 = 3, kM2 = 4, kN = 7, kK = 6, kRows = 16, kM = kM0 * kM1 * kM2;
+  constexpr int64_t kInA1 = 50, kInA2 = 200;
+  const BlockKernel<TypeParam> kernel(
+      {{kM0, kM0, 1, 0, 1}, {kM1, kM1, kInA1, 0, kM0}, {kM2, kM2, kInA2, 0, kM0 * kM1}},
+      {{kN, kN, 0, kK, kM}}, {{kK, kK, kM0, 1, 0}},
+      {.aK = kRows, .bN = kK, .panelRows = kRows, .aPanel = kRows * kK});
+  std::vector<TypeParam> a(kInA2 * kM2), b(kN * kK), c(kM * kN), packed(kRows * kK * 4);
+  std::iota(a.begin(), a.end(), TypeParam(1));
+  std::iota(b.begin(), b.end(), TypeParam(1));
+  kernel.packA(packed.data(), a.data(), {kM0, kM1, kM2}, {kK});
+  kernel(packed.data(), b.data(), c.data(), {kM0, kM1, kM2}, {kN}, {kK}, false);
+  for (int64_t m = 0; m < kM; ++m)
+    for (int64_t n = 0; n < kN; ++n) {
+      TypeParam sum = 0;
+      for (int64_t k = 0; k < kK; ++k)
+        sum += a[static_cast<std::size_t>(m % kM0 + m / kM0 % kM1 * kInA1 +
+                                          m / (kM0 * kM1) * kInA2 + k * kM0)] *
+               b[static_cast<std::size_t>(n * kK + k)];
+      ASSERT_EQ(c[static_cast<std::size_t>(n * kM + m)], sum) << m << ", " << n;
+    }
+}
+
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
   BlockedProduct<TypeParam> product({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {3, 2, 1, 0});
   product.run(0);
@@ -241,7 +282,8 @@ TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
     std::shuffle(order.begin(), order.end(), random);
     BlockedProduct<TypeParam> product(extents, counts, order);
     const auto panelDims = static_cast<std::size_t>(upTo(3) - 1);
-    product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]));
+    product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]),
+                upTo(4) == 1 ? upTo(64) : 0);
     product.check();
     if (this->HasFatalFailure()) {
       ADD_FAILURE() << "in round " << round;
