@@ -58,6 +58,10 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
       columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
+  for (std::size_t j = 1; j < columnsOfC.size(); ++j)
+    columnDistance = j == 1 || columnsOfC[j] - columnsOfC[j - 1] == columnDistance
+                         ? columnsOfC[j] - columnsOfC[j - 1]
+                         : -1;
   for (std::size_t j = 0; j < columnsOfC.size(); ++j)
     columnsOfScratch.push_back(static_cast<int64_t>(j) * format.scratchColumn);
 }
@@ -199,11 +203,15 @@ typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const P
     return Place::Scratch;
   if (!format.pastCaches || accumulate || columnsOfC.size() > kMostBuffered)
     return Place::C;
-  const bool isWhole = part.k == static_cast<int64_t>(rowsOfA.size());
+  const int64_t rows = part.tile.rows;
   const bool isAligned =
-      areColumnsAligned && part.tile.rows % simd::kLanes<T> == 0 &&
+      areColumnsAligned && rows % simd::kLanes<T> == 0 &&
       reinterpret_cast<std::uintptr_t>(c + part.tile.toC) % simd::kVectorBytes == 0;
-  return isWhole && isAligned ? Place::CPastCaches : Place::Buffer;
+  if (isAligned)
+    return part.k == static_cast<int64_t>(rowsOfA.size()) ? Place::CPastCaches : Place::Buffer;
+  // Parts of cache lines go past the caches slowly: at the ends of one row, not of each column.
+  const bool isOneRow = columnsOfC.size() == 1 || columnDistance == rows;
+  return isOneRow ? Place::Buffer : Place::C;
 }
 
 template <class T>
@@ -224,6 +232,8 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;
   work.next = rowsOf(next);
+  if (next.k > 0 && next.firstK == 0 && place == Place::C)
+    work.nextC = operands.c + next.tile.toC;
   std::array<int64_t, kMostBuffered> columnsOfBuffer;
   switch (place) {
   case Place::C:
@@ -251,13 +261,11 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
 /// one.
 template <class T>
 void FetchingKernel<T>::writeTile(T *c, const T *tile, int64_t rows) const noexcept {
-  for (std::size_t j = 0; j < columnsOfC.size();) {
-    const std::size_t first = j++;
-    while (j < columnsOfC.size() && columnsOfC[j] - columnsOfC[j - 1] == rows)
-      ++j;
-    writePastCaches(c + columnsOfC[first], tile + static_cast<int64_t>(first) * rows,
-                    static_cast<int64_t>(j - first) * rows);
-  }
+  const auto n = static_cast<int64_t>(columnsOfC.size());
+  if (columnDistance == rows)
+    return writePastCaches(c, tile, n * rows);
+  for (int64_t j = 0; j < n; ++j)
+    writePastCaches(c + columnsOfC[static_cast<std::size_t>(j)], tile + j * rows, rows);
 }
 
 template <class T>

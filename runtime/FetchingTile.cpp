@@ -34,29 +34,41 @@ constexpr int kMostVectors = simd::kSums / kLeastColumns;
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
-/// The rows of the next tile that are yet to be fetched.
+/// The rows of the next tile, and the columns of its C, that are yet to be fetched.
 template <class T> class Fetcher {
 public:
   /// \param passes how often the sums of the product go over all k
   Fetcher(const FetchingTile<T> &tile, int64_t passes)
-      : next(tile.next.a), row(tile.next.rowsOfA), end(row + tile.next.k),
-        bytes(static_cast<std::uintptr_t>(tile.next.m) * sizeof(T)),
-        pace(std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(tile.next.k, 1), 1, tile.k)) {}
+      : next(tile.next.a), row(tile.next.rowsOfA), endRows(row + tile.next.k), nextC(tile.nextC),
+        column(tile.columnsOfC), endColumns(column + (tile.nextC ? tile.n : 0)),
+        bytes(static_cast<std::uintptr_t>(tile.next.m) * sizeof(T)) {
+    const int64_t count = tile.next.k + (endColumns - column);
+    pace = std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(count, 1), 1, tile.k);
+  }
 
   /// Fetches a row if one is left, and returns after how many of \p left steps the next is due.
   int64_t fetch(int64_t left) {
-    constexpr std::uintptr_t kLine = 64;
-    if (row == end)
+    if (row != endRows)
+      fetchLines<0>(next + *row++);
+    else if (column != endColumns)
+      fetchLines<1>(nextC + *column++);
+    else
       return left;
-    const auto first = reinterpret_cast<std::uintptr_t>(next + *row++);
-    for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
-      __builtin_prefetch(reinterpret_cast<const void *>(line));
     return std::min(pace, left);
   }
 
 private:
+  template <int ForWriting> void fetchLines(const T *from) const {
+    constexpr std::uintptr_t kLine = 64;
+    const auto first = reinterpret_cast<std::uintptr_t>(from);
+    for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
+      __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting);
+  }
+
   const T *next;
-  const int64_t *row, *end;
+  const int64_t *row, *endRows;
+  T *nextC;
+  const int64_t *column, *endColumns;
   std::uintptr_t bytes;
   int64_t pace;
 };

@@ -35,6 +35,7 @@ template <class T> struct FetchingTile : FetchedRows<T> {
   const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
   FetchingResult result = FetchingResult::Overwrite;
   FetchedRows<T> next; ///< to be fetched meanwhile; k of 0: none
+  T *nextC = nullptr;  ///< the next tile's C, with the same columns, if it is to be fetched, too
 };
 
 template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept;

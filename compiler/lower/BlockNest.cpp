@@ -32,10 +32,9 @@ public:
 
   void run() {
     nest.kernel = NestKernel::Block;
-    // An L that is fetched is gone through as it lies.
     nest.m = side(DimClass::M, blocks.fetchesLeft ? Role::A : Role::C);
     nest.n = side(DimClass::N, Role::C);
-    nest.k = side(DimClass::K, blocks.fetchesLeft ? Role::A : Role::B);
+    nest.k = side(DimClass::K, blocks.sumsAsIn);
     nest.sumsInParallel = blocks.sumsInParallel;
     nest.left = blocks.fetchesLeft ? BlockAccess::Fetched
                 : blocks.packsLeft ? BlockAccess::Packed

@@ -107,10 +107,10 @@ private:
     choice.panelsAcross = shouldGoAcross();
   }
 
-  /// The elements of L next to each other along m.
-  int64_t runOfLeft() const {
+  /// The elements of L next to each other along the dims of a class.
+  int64_t runOfLeft(DimClass dimClass) const {
     int64_t run = 1;
-    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
+    for (const std::size_t dim : dims.bySpeed(dimClass, Role::A))
       if (dims.extent(dim) > 1) {
         if (dims.stride(Role::A, dim) != run)
           break;
@@ -127,7 +127,7 @@ private:
       return false;
     const int64_t run = dims.extent(dim);
     const int64_t inVectors = roundUp(run, limits.panelRows / tiles::kPanelVectors);
-    return toDouble(run) >= kFullVectors * toDouble(inVectors) || runOfLeft() == run ||
+    return toDouble(run) >= kFullVectors * toDouble(inVectors) || runOfLeft(DimClass::M) == run ||
            2 * dims.elements(Role::C) > dims.elements(Role::A);
   }
 
@@ -135,7 +135,7 @@ private:
     const double bytes = toDouble(elementBytes);
     const bool isFewTimes = dims.extentOf(DimClass::N) <= kFetchedColumns;
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
-    const bool isLong = runOfLeft() * elementBytes >= kFetchedRun;
+    const bool isLong = runOfLeft(DimClass::M) * elementBytes >= kFetchedRun;
     const bool isRightCached = dims.elements(Role::B) * bytes <= toDouble(limits.rightBytes);
     return isFewTimes && isLarge && isLong && isRightCached &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
@@ -143,6 +143,7 @@ private:
 
   void chooseFetched() {
     choice.fetchesLeft = true;
+    choice.sumsAsIn = Role::A;
     choice.packsRight = true;
     choice.resultThroughScratch = !isResultAlongLeft();
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
@@ -463,6 +464,9 @@ private:
     const bool leftCompetes = mInPlace && *onlyK < dims.size() && competes(Role::A, *onlyK);
     choice.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
     choice.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
+    if (choice.packsLeft && choice.packsRight && dims.elements(Role::A) > dims.elements(Role::B) &&
+        runOfLeft(DimClass::K) >= kShortestRow)
+      choice.sumsAsIn = Role::A;
   }
 
   /// Whether a block has more indices of a dim than the first-level cache has places for: with a

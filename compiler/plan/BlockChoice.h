@@ -31,6 +31,9 @@ struct BlockChoice {
   bool fetchesLeft = false;
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is.
   bool resultThroughScratch = false;
+  /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
+  /// place or takes longer to be packed.
+  Role sumsAsIn = Role::B;
   /// The threads share the sums, each with a copy of the result: there are few blocks of it.
   bool sumsInParallel = false;
   /// The loops over k are inside those over the blocks of C.

@@ -124,7 +124,7 @@ private:
   CopyWork copyOf(Role role, DimClass fast) const {
     CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
     const std::size_t unit = dims.fastest(role);
-    const DimIndices order = dims.bySpeed(fast, fast == DimClass::M ? Role::C : Role::B);
+    const DimIndices order = dims.bySpeed(fast, fast == DimClass::M ? Role::C : blocks.sumsAsIn);
     for (const std::size_t dim : order)
       if (blocks.counts[dim] > 1) {
         copy.isTransposed = dim != unit;
