@@ -58,7 +58,7 @@ constexpr int64_t kLongSide = 384;
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// L is fetched in place when it has so many bytes or more, is contiguous for so many along m, and
 /// meets so few columns of R: with more, packing it takes little of the time.
-constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 128, kFetchedColumns = 256;
+constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 40, kFetchedColumns = 256;
 /// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
 /// for which the product waits.
 constexpr int64_t kFetchedM = 4096;
