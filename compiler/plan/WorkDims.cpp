@@ -130,7 +130,7 @@ bool isResultAlongB(const WorkDims &dims) {
 }
 
 bool isStreaming(const WorkDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8;
+  constexpr int64_t kNarrow = 4, kBatch = 8, kShortSums = 16, kFewSums = 12;
   constexpr double kTinyProduct = 1024;
   const int64_t m = dims.extentOf(DimClass::M);
   const int64_t n = dims.extentOf(DimClass::N);
@@ -139,10 +139,14 @@ bool isStreaming(const WorkDims &dims) {
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
-  return dims.isUnit(Role::C, batch.front()) ||
-         static_cast<double>(m) * static_cast<double>(n) *
-                 static_cast<double>(dims.extentOf(DimClass::K)) <=
-             kTinyProduct;
+  // Operands that are contiguous along other dims are read across their cache lines for every
+  // element of the batch: only for short sums or few of them is that less than a result written so.
+  const std::size_t dim = batch.front();
+  const int64_t k = dims.extentOf(DimClass::K);
+  const bool isContiguous =
+      dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
+                                    k <= kShortSums || std::min(m, n) < kFewSums);
+  return isContiguous || toDouble(m) * toDouble(n) * toDouble(k) <= kTinyProduct;
 }
 
 } // namespace einsumc

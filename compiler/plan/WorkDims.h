@@ -65,8 +65,9 @@ private:
 bool isResultAlongB(const WorkDims &dims);
 
 /// Whether a contraction moves more than it computes, so that its tensors are read in place: one
-/// operand is (nearly) a vector, the elements of a batch lie next to each other, or a batch has
-/// products so small that a call for each would cost more.
+/// operand is (nearly) a vector, the elements of a batch lie next to each other in the result and
+/// in an operand or are few or short sums, or a batch has products so small that a call for each
+/// would cost more.
 bool isStreaming(const WorkDims &dims);
 
 } // namespace einsumc
