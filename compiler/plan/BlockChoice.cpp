@@ -136,7 +136,9 @@ private:
     const bool isFewTimes = dims.extentOf(DimClass::N) <= kFetchedColumns;
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
     const bool isLong = runOfLeft(DimClass::M) * elementBytes >= kFetchedRun;
-    const bool isRightCached = dims.elements(Role::B) * bytes <= toDouble(limits.rightBytes);
+    const bool isRightCached =
+        toDouble(dims.extentOf(DimClass::N)) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
+        toDouble(dims.extentOf(DimClass::N) <= kFewColumns ? limits.rightBytes : limits.leftBytes);
     return isFewTimes && isLarge && isLong && isRightCached &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
   }
@@ -161,8 +163,9 @@ private:
       growRunOfLeft(kFetchedRow, rows);
     }
     fill(DimClass::M, Role::A, rows, kShortestRow);
-    if (!isSerial)
-      shrinkForTeam();
+    while (!isSerial && tasks() < enoughTasks &&
+           halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows))
+      ;
     choice.m = sizeOf(DimClass::M);
     choice.mBlocks = blocksOf(DimClass::M);
     growTasks();
