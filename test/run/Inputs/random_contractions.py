@@ -1,19 +1,22 @@
-"""random_contractions.py SEED COUNT DTYPE: prints a case with so many random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large]: prints a case with so many random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
-enough that blocks are cut, packed and have remainders along every dim.
+enough that blocks are cut, packed and have remainders along every dim. In a large one A does not fit
+the caches and meets few columns of B, so that it is fetched during the product.
 """
 
+import math
 import random
 import sys
 
 ITERATIONS = 3_000_000
+LARGE_ITERATIONS, LARGE_ELEMENTS = 30_000_000, 1_200_000
 CLASSES = {"C": "AB>", "M": "A>", "N": "B>", "K": "AB"}  # in which of A, B and the result
 
 
-def extents_of(generator, count):
+def extents_of(generator, count, iterations):
     """Odd and even, long and short extents with a bounded product."""
-    left = ITERATIONS
+    left = iterations
     extents = []
     for position in range(count):
         most = max(1, min(400, int(left ** (1 / (1 + 0.4 * (count - 1 - position))))))
@@ -23,13 +26,24 @@ def extents_of(generator, count):
     return extents
 
 
-def contraction(generator, number):
+def draw_dims(generator, number, is_large):
+    """By letter: name, extent, and the tensors that have the dim."""
+    while True:
+        count = generator.randint(3, 5) if is_large else generator.randint(2, 9)
+        classes = generator.choices("CMNK", weights=[1, 4, 4, 4], k=count)
+        extents = extents_of(generator, count, LARGE_ITERATIONS if is_large else ITERATIONS)
+
+        def size(of_classes):
+            return math.prod(extent for extent, c in zip(extents, classes) if c in of_classes)
+
+        if not is_large or (size("CMK") >= LARGE_ELEMENTS and size("N") >= 4 <= size("M")):
+            return {letter: (f"{letter}{number}", extent, CLASSES[c])
+                    for letter, extent, c in zip("abcdefghi", extents, classes)}
+
+
+def contraction(generator, number, is_large):
     """The lines of one contraction: its declarations, then its oracle."""
-    count = generator.randint(2, 9)
-    classes = generator.choices("CMNK", weights=[1, 4, 4, 4], k=count)
-    dims = {}
-    for letter, extent, dim_class in zip("abcdefghi", extents_of(generator, count), classes):
-        dims[letter] = (f"{letter}{number}", extent, CLASSES[dim_class])
+    dims = draw_dims(generator, number, is_large)
 
     def order(tensor):
         letters = [letter for letter, (_, _, where) in dims.items() if tensor in where]
@@ -53,10 +67,11 @@ def contraction(generator, number):
 
 def main():
     seed, count, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    is_large = sys.argv[4:] == ["large"]
     generator = random.Random(seed)
-    print(f"# RANKS: 1,3\ndtype {dtype};")
+    print(f"# RANKS: {'1' if is_large else '1,3'}\ndtype {dtype};")
     for number in range(count):
-        print("\n".join(contraction(generator, number)))
+        print("\n".join(contraction(generator, number, is_large)))
 
 
 main()
