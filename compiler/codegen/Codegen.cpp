@@ -7,9 +7,9 @@
 #include "compiler/codegen/Codegen.h"
 
 #include "compiler/codegen/EmitDescription.h"
-#include "compiler/codegen/EmitNest.h"
 #include "compiler/codegen/EmitNode.h"
 #include "compiler/codegen/EmitStorage.h"
+#include "compiler/codegen/NestScratch.h"
 #include "compiler/codegen/Format.h"
 #include "compiler/support/Text.h"
 

@@ -7,10 +7,9 @@
 #include "compiler/codegen/EmitNest.h"
 
 #include "compiler/codegen/EmitNode.h"
+#include "compiler/codegen/NestScratch.h"
 #include "compiler/plan/WorkDims.h"
 #include "compiler/support/Text.h"
-
-#include "einsumc/BlockTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,94 +17,8 @@ namespace einsumc {
 
 namespace {
 
-/// Elements of a cache line of f32, to which parts of scratch are aligned.
-constexpr int64_t kLine = 16;
-
 /// Blocks of fewer flops (some microseconds) are not traced one by one: it would take too long.
 constexpr int64_t kTracedFlops = int64_t{1} << 19;
-
-/// A distance in scratch: whole cache lines, but no multiple of so many that neighbours compete for
-/// the same sets of a cache.
-int64_t apart(int64_t elements) {
-  const int64_t rounded = roundUp(elements, kLine);
-  return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
-}
-
-/// The distance of columns of a packed block of R.
-int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
-
-/// The elements of R in panels of columns, for an L that is fetched.
-int64_t fetchingColumns(const LocalNest &nest) {
-  return roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size();
-}
-
-/// The panels of a packed block of L.
-struct Panels {
-  int64_t rows = 1;   ///< of a panel, rounded to whole vectors
-  int64_t stride = 0; ///< between panels
-  int64_t count = 1;
-};
-
-Panels panelsOf(const LocalNest &nest) {
-  constexpr int64_t kVector = 8;
-  Panels panels;
-  if (nest.panelRows > 0) {
-    panels.rows = nest.panelRows;
-    panels.count = ceilDiv(nest.m.size(), nest.panelRows);
-    panels.stride = apart(panels.rows * nest.k.size());
-    return panels;
-  }
-  for (std::size_t d = 0; d < nest.m.dims.size(); ++d) {
-    const int64_t indices = nest.m.dims[d].count;
-    const bool isCut = d + 1 == nest.panelDims;
-    panels.rows *= isCut ? nest.panelCount : d < nest.panelDims ? indices : 1;
-    panels.count *= isCut ? ceilDiv(indices, nest.panelCount) : d < nest.panelDims ? 1 : indices;
-  }
-  panels.rows = roundUp(panels.rows, kVector);
-  panels.stride = apart(panels.rows * nest.k.size());
-  return panels;
-}
-
-/// Indices of a dim that a step of its loop covers.
-int64_t stepOf(const LocalNest &nest, std::size_t dim) {
-  const auto loop = llvm::find_if(nest.loops, [&](const NestLoop &l) { return l.dim == dim; });
-  return loop == nest.loops.end() ? nest.dims[dim].extent : loop->step;
-}
-
-/// The distance of rows of a square that a streaming nest transposes.
-int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crossed->along)); }
-
-/// Scratch of each thread, in elements: offsets of the parts, each on a cache line of its own.
-struct ScratchPlan {
-  int64_t ownResult = 0; ///< a copy of the whole local result, when the sums run in parallel
-  int64_t left = 0, right = 0;
-  int64_t result = 0; ///< a block that is computed in scratch
-  int64_t total = 0;
-};
-
-ScratchPlan planScratch(const LocalNest &nest) {
-  ScratchPlan plan;
-  auto take = [&](int64_t elements) {
-    const int64_t offset = plan.total;
-    plan.total += roundUp(elements, kLine);
-    return offset;
-  };
-  int64_t whole = 1;
-  for (const FusedDim &dim : nest.dims)
-    whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
-  if (nest.sumsInParallel)
-    plan.ownResult = take(whole);
-  const int64_t square = nest.crossed ? rowStride(nest) * stepOf(nest, nest.crossed->dim) : 0;
-  if (nest.left == BlockAccess::Packed)
-    plan.left = take(nest.crossed ? square : panelsOf(nest).count * panelsOf(nest).stride);
-  if (nest.right == BlockAccess::Packed)
-    plan.right = take(nest.crossed                        ? square
-                      : nest.left == BlockAccess::Fetched ? fetchingColumns(nest)
-                                                          : columnStride(nest) * nest.n.size());
-  if (nest.resultThroughScratch)
-    plan.result = take(apart(nest.m.size()) * nest.n.size());
-  return plan;
-}
 
 class NestEmitter {
 public:
@@ -210,7 +123,7 @@ private:
     kernel = scope.fresh("kernel");
     std::vector<std::string> format;
     if (nest.resultThroughScratch)
-      addField(format, "scratchColumn", std::to_string(apart(nest.m.size())));
+      addField(format, "scratchColumn", std::to_string(resultStride(nest)));
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
     emitKernelComment("Blocks of m by all n and k");
@@ -512,10 +425,6 @@ private:
 };
 
 } // namespace
-
-int64_t scratchBytes(const Tree &tree, const LoweredNode &node) {
-  return node.nest ? planScratch(*node.nest).total * sizeInBytes(tree.elementType()) : 0;
-}
 
 void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
               llvm::raw_ostream &body) {

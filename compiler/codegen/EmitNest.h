@@ -16,9 +16,6 @@ namespace einsumc {
 void emitNest(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
               llvm::raw_ostream &body);
 
-/// Bytes of scratch that each thread needs for a node.
-int64_t scratchBytes(const Tree &tree, const LoweredNode &node);
-
 } // namespace einsumc
 
 #endif // EINSUMC_CODEGEN_EMITNEST_H

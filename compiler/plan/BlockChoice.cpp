@@ -225,7 +225,7 @@ private:
       return 1;
     const int64_t length = dims.extent(*first);
     const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
-    if (fullness(length) >= kFullBlock || length > kMostM / kMostRows)
+    if (most < 2 || fullness(length) >= kFullBlock || length > kMostM / kMostRows)
       return 1;
     int64_t rows = 2;
     while (rows < most && fullness(rows * length) < kFullBlock)

@@ -1,0 +1,93 @@
+//===- NestScratch.cpp - what a loop nest keeps in scratch ------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/codegen/NestScratch.h"
+
+#include "compiler/plan/WorkDims.h"
+
+#include "einsumc/BlockTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace einsumc {
+
+namespace {
+
+/// Elements of a cache line of f32, to which parts of scratch are aligned.
+constexpr int64_t kLine = 16;
+
+/// A distance in scratch: whole cache lines, but no multiple of so many that neighbours compete for
+/// the same sets of a cache.
+int64_t apart(int64_t elements) {
+  const int64_t rounded = roundUp(elements, kLine);
+  return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
+}
+
+/// The elements of a packed block of R: columns along k, or panels of columns where L is fetched.
+int64_t sizeOfRight(const LocalNest &nest) {
+  return nest.left == BlockAccess::Fetched
+             ? roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size()
+             : columnStride(nest) * nest.n.size();
+}
+
+} // namespace
+
+Panels panelsOf(const LocalNest &nest) {
+  constexpr int64_t kVector = 8;
+  Panels panels;
+  if (nest.panelRows > 0) {
+    panels.rows = nest.panelRows;
+    panels.count = ceilDiv(nest.m.size(), nest.panelRows);
+  }
+  for (std::size_t d = 0; nest.panelRows == 0 && d < nest.m.dims.size(); ++d) {
+    const int64_t indices = nest.m.dims[d].count;
+    const bool isCut = d + 1 == nest.panelDims;
+    panels.rows *= isCut ? nest.panelCount : d < nest.panelDims ? indices : 1;
+    panels.count *= isCut ? ceilDiv(indices, nest.panelCount) : d < nest.panelDims ? 1 : indices;
+  }
+  panels.rows = roundUp(panels.rows, kVector);
+  panels.stride = apart(panels.rows * nest.k.size());
+  return panels;
+}
+
+int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
+
+int64_t resultStride(const LocalNest &nest) { return apart(nest.m.size()); }
+
+int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crossed->along)); }
+
+int64_t stepOf(const LocalNest &nest, std::size_t dim) {
+  const auto loop = llvm::find_if(nest.loops, [&](const NestLoop &l) { return l.dim == dim; });
+  return loop == nest.loops.end() ? nest.dims[dim].extent : loop->step;
+}
+
+ScratchPlan planScratch(const LocalNest &nest) {
+  ScratchPlan plan;
+  auto take = [&](int64_t elements) {
+    const int64_t offset = plan.total;
+    plan.total += roundUp(elements, kLine);
+    return offset;
+  };
+  int64_t whole = 1;
+  for (const FusedDim &dim : nest.dims)
+    whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
+  if (nest.sumsInParallel)
+    plan.ownResult = take(whole);
+  const int64_t square = nest.crossed ? rowStride(nest) * stepOf(nest, nest.crossed->dim) : 0;
+  if (nest.left == BlockAccess::Packed)
+    plan.left = take(nest.crossed ? square : panelsOf(nest).count * panelsOf(nest).stride);
+  if (nest.right == BlockAccess::Packed)
+    plan.right = take(nest.crossed ? square : sizeOfRight(nest));
+  if (nest.resultThroughScratch)
+    plan.result = take(resultStride(nest) * nest.n.size());
+  return plan;
+}
+
+int64_t scratchBytes(const Tree &tree, const LoweredNode &node) {
+  return node.nest ? planScratch(*node.nest).total * sizeInBytes(tree.elementType()) : 0;
+}
+
+} // namespace einsumc
