@@ -26,8 +26,8 @@ using tiles::kFetchingColumns;
 
 /// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
 constexpr int64_t kMostRows = 96, kMostBuffered = 96;
-/// The longest sums of a part: the rows that blocks in registers go through (half a tile) are to
-/// stay in the first-level cache while the columns pass by.
+/// The longest sums of a part: the rows that blocks in registers go through, at most half a tile,
+/// are to stay in the first-level cache while the columns pass by.
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 
@@ -201,17 +201,18 @@ typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const P
                                                              bool accumulate) const noexcept {
   if (isInScratch())
     return Place::Scratch;
-  if (!format.pastCaches || accumulate || columnsOfC.size() > kMostBuffered)
+  if (!format.pastCaches || accumulate)
     return Place::C;
   const int64_t rows = part.tile.rows;
   const bool isAligned =
       areColumnsAligned && rows % simd::kLanes<T> == 0 &&
       reinterpret_cast<std::uintptr_t>(c + part.tile.toC) % simd::kVectorBytes == 0;
-  if (isAligned)
-    return part.k == static_cast<int64_t>(rowsOfA.size()) ? Place::CPastCaches : Place::Buffer;
+  if (isAligned && part.k == static_cast<int64_t>(rowsOfA.size()))
+    return Place::CPastCaches;
   // Parts of cache lines go past the caches slowly: at the ends of one row, not of each column.
   const bool isOneRow = columnsOfC.size() == 1 || columnDistance == rows;
-  return isOneRow ? Place::Buffer : Place::C;
+  const bool fitsBuffer = columnsOfC.size() <= kMostBuffered;
+  return fitsBuffer && (isAligned || isOneRow) ? Place::Buffer : Place::C;
 }
 
 template <class T>

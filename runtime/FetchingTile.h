@@ -25,7 +25,7 @@ enum class FetchingResult : uint8_t {
   PastCaches, ///< overwrites C past the caches: its columns begin and end with whole vectors
 };
 
-/// C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n], with C contiguous along m
+/// C[m,n] = sum over k of A[m,k] * B[k,n], or is added to it, with C contiguous along m
 /// and B in panels of tiles::kFetchingColumns columns, row by row. No extent is 0.
 template <class T> struct FetchingTile : FetchedRows<T> {
   int64_t n = 0;

@@ -9,8 +9,8 @@
 #include "compiler/codegen/EmitDescription.h"
 #include "compiler/codegen/EmitNode.h"
 #include "compiler/codegen/EmitStorage.h"
-#include "compiler/codegen/NestScratch.h"
 #include "compiler/codegen/Format.h"
+#include "compiler/codegen/NestScratch.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/raw_ostream.h"

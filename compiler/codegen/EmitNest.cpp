@@ -8,7 +8,6 @@
 
 #include "compiler/codegen/EmitNode.h"
 #include "compiler/codegen/NestScratch.h"
-#include "compiler/plan/WorkDims.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"

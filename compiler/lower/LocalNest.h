@@ -35,7 +35,8 @@ struct NestLoop {
 };
 
 /// The part of a dim that the kernel takes at a time: at most `count` indices. A kernel that
-/// fetches L is given as many as a step of the dim's loop has and cuts them itself.
+/// fetches L and computes C in scratch is given as many as a step of the dim's loop has and cuts
+/// them itself.
 struct SideDim {
   std::size_t dim = 0; ///< index into LocalNest::dims
   int64_t count = 1;

@@ -56,11 +56,12 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 constexpr int64_t kLongSide = 384;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// L is fetched in place when it has so many bytes or more, is contiguous for so many along m, and
-/// meets so few columns of R: with more, packing it takes little of the time.
-constexpr int64_t kFetchedBytes = 4 << 20, kFetchedRun = 40, kFetchedColumns = 256;
-/// Elements of a block along m of an L that is fetched: enough to make little of its first tile,
-/// for which the product waits.
+/// L is fetched in place when it has so many bytes or more, so many of them next to each other
+/// along m, some tiles along m, and meets so few columns of R: with more, packing it takes little
+/// of the time.
+constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
+                  kFetchedColumns = 256;
+/// Elements of a block along m of an L that is fetched that are enough.
 constexpr int64_t kFetchedM = 4096;
 /// The share of the lanes of vectors that are full enough where writing the result in place is at
 /// stake, and where a block's shape is; how much more of them must be full for panels across dims.
@@ -122,24 +123,30 @@ private:
   /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
   /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long.
   bool isResultAlongLeft() const {
-    const std::size_t dim = dims.fastest(Role::A);
-    if (!dims.isUnit(Role::C, dim) || dims.extent(dim) * elementBytes < kFetchedRun)
+    const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
+    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    if (first == order.end() || !dims.isUnit(Role::C, *first))
       return false;
-    const int64_t run = dims.extent(dim);
-    const int64_t inVectors = roundUp(run, limits.panelRows / tiles::kPanelVectors);
-    return toDouble(run) >= kFullVectors * toDouble(inVectors) || runOfLeft(DimClass::M) == run ||
-           2 * dims.elements(Role::C) > dims.elements(Role::A);
+    const int64_t run = dims.extent(*first);
+    return run * elementBytes >= kFetchedBytesInRow &&
+           (fullness(run) >= kFullVectors || runOfLeft(DimClass::M) == run ||
+            2 * dims.elements(Role::C) > dims.elements(Role::A));
   }
 
   bool shouldFetch() const {
     const double bytes = toDouble(elementBytes);
-    const bool isFewTimes = dims.extentOf(DimClass::N) <= kFetchedColumns;
+    const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
+    const bool isFewTimes = n <= std::min(kFetchedColumns, m);
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
-    const bool isLong = runOfLeft(DimClass::M) * elementBytes >= kFetchedRun;
-    const bool isRightCached =
-        toDouble(dims.extentOf(DimClass::N)) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
-        toDouble(dims.extentOf(DimClass::N) <= kFewColumns ? limits.rightBytes : limits.leftBytes);
-    return isFewTimes && isLarge && isLong && isRightCached &&
+    // Enough rows for tiles that fetch others, and for the team, which shares nothing else.
+    const bool isTall =
+        m >= kLeastFetchedM &&
+        (isSerial || dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks);
+    const bool isLong = runOfLeft(DimClass::M) * elementBytes >= kFetchedBytesInRow;
+    const int64_t columns = roundUp(n, tiles::kFetchingColumns);
+    const bool isRightCached = toDouble(columns) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
+                               toDouble(n <= kFewColumns ? limits.rightBytes : limits.leftBytes);
+    return isFewTimes && isLarge && isTall && isLong && isRightCached &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
   }
 
@@ -154,7 +161,7 @@ private:
     choice.n = sizeOf(DimClass::N);
     choice.k = sizeOf(DimClass::K);
     const int64_t rows = choice.resultThroughScratch
-                             ? std::min(kFetchedM, limits.scratchBytes / elementBytes / choice.n)
+                             ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
                              : kFetchedM;
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
@@ -166,9 +173,11 @@ private:
     while (!isSerial && tasks() < enoughTasks &&
            halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows))
       ;
+    growTasks();
+    if (!choice.resultThroughScratch) // A task is one block.
+      choice.counts = choice.taskCounts;
     choice.m = sizeOf(DimClass::M);
     choice.mBlocks = blocksOf(DimClass::M);
-    growTasks();
   }
 
   /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
@@ -178,11 +187,13 @@ private:
     int64_t left = tasks();
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
       const int64_t blocks = ceilDiv(dims.extent(dim), choice.counts[dim]);
-      const int64_t joined = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
-      if (joined < blocks && joined == 1)
+      const int64_t most = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
+      if (most < blocks && most == 1)
         return;
-      choice.taskCounts[dim] = std::min(dims.extent(dim), choice.counts[dim] * joined);
-      left = left / blocks * ceilDiv(blocks, joined);
+      const int64_t parts = ceilDiv(blocks, most);
+      choice.taskCounts[dim] =
+          std::min(dims.extent(dim), choice.counts[dim] * ceilDiv(blocks, parts));
+      left = left / blocks * parts;
     }
   }
 
@@ -497,7 +508,6 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
   leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
   streamedLeftBytes = std::max(5 * cache / 2, leftBytes);
-  scratchBytes = leftBytes;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);

@@ -18,7 +18,7 @@ namespace einsumc {
 /// whole cache lines of all three tensors.
 struct BlockChoice {
   DimCounts counts; ///< by dim: indices in a block; of class C always 1
-  /// By dim: indices in a task, above those in a block where one follows the other in it.
+  /// By dim: indices in a task, which has a block or, of a result through scratch, some.
   DimCounts taskCounts;
   int64_t m = 1, n = 1, k = 1; ///< elements of a block along each role
   int64_t mBlocks = 1, nBlocks = 1, kBlocks = 1;
@@ -29,7 +29,8 @@ struct BlockChoice {
   /// L is read in the tensor while it is fetched from memory, tile by tile: it is used too seldom
   /// to be packed. A block then has all of n and k.
   bool fetchesLeft = false;
-  /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is.
+  /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
+  /// longer than C.
   bool resultThroughScratch = false;
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
   /// place or takes longer to be packed.
@@ -42,11 +43,10 @@ struct BlockChoice {
 
 /// How large blocks should be on a machine.
 struct BlockLimits {
-  int64_t leftBytes = 0;         ///< of L, which stays in the second-level cache
+  int64_t leftBytes = 0; ///< of L, or of C in scratch, which stays in the second-level cache
   int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
-  int64_t scratchBytes = 0;      ///< of C that is computed in scratch, in the second-level cache
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
 };

@@ -35,10 +35,12 @@ public:
     if (blocks.packsLeft)
       cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
     if (blocks.packsRight)
-      cost.packSeconds += packsOfRight() * memory.pack(copyOf(Role::B, DimClass::K));
-    if (blocks.resultThroughScratch)
       cost.packSeconds +=
-          memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts), true});
+          packsOfRight() *
+          memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
+    if (blocks.resultThroughScratch)
+      cost.packSeconds += memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts),
+                                       !dims.isUnit(Role::C, dims.fastest(Role::A))});
     return cost;
   }
 
@@ -124,7 +126,7 @@ private:
   CopyWork copyOf(Role role, DimClass fast) const {
     CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
     const std::size_t unit = dims.fastest(role);
-    const DimIndices order = dims.bySpeed(fast, fast == DimClass::M ? Role::C : blocks.sumsAsIn);
+    const DimIndices order = dims.bySpeed(fast, fast == DimClass::K ? blocks.sumsAsIn : Role::C);
     for (const std::size_t dim : order)
       if (blocks.counts[dim] > 1) {
         copy.isTransposed = dim != unit;

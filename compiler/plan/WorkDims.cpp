@@ -130,7 +130,7 @@ bool isResultAlongB(const WorkDims &dims) {
 }
 
 bool isStreaming(const WorkDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8, kShortSums = 16, kFewSums = 12;
+  constexpr int64_t kNarrow = 4, kBatch = 8, kShortSums = 16, kFewRows = 12;
   constexpr double kTinyProduct = 1024;
   const int64_t m = dims.extentOf(DimClass::M);
   const int64_t n = dims.extentOf(DimClass::N);
@@ -143,10 +143,10 @@ bool isStreaming(const WorkDims &dims) {
   // element of the batch: only for short sums or few of them is that less than a result written so.
   const std::size_t dim = batch.front();
   const int64_t k = dims.extentOf(DimClass::K);
-  const bool isContiguous =
+  const bool isForBatches =
       dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
-                                    k <= kShortSums || std::min(m, n) < kFewSums);
-  return isContiguous || toDouble(m) * toDouble(n) * toDouble(k) <= kTinyProduct;
+                                    k <= kShortSums || std::min(m, n) < kFewRows);
+  return isForBatches || toDouble(m) * toDouble(n) * toDouble(k) <= kTinyProduct;
 }
 
 } // namespace einsumc

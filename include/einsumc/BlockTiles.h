@@ -2,7 +2,8 @@
 //
 // Part of einsumc, under the Apache License v2.0.
 //
-// What BlockKernel does, and what the compiler's estimates and einsumc-calibrate take it to do.
+// What BlockKernel and FetchingKernel do, and what the compiler's estimates and einsumc-calibrate
+// take it to do.
 //
 //===------------------------------------------------------------------------------------------===//
 

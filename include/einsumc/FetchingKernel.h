@@ -32,7 +32,8 @@ struct FetchingFormat {
 /// whole. With an extent of 0 there is nothing to compute, and C is left alone.
 template <class T> class FetchingKernel {
 public:
-  /// \param m the dims of m from the fastest in A to the slowest. A is contiguous along the first.
+  /// \param m the dims of m from the fastest in A to the slowest. A is contiguous along the first,
+  /// which there must be.
   /// \param n, k the other dims, all indices of which a block has
   FetchingKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
                  std::initializer_list<BlockDim> k, const FetchingFormat &format);

@@ -204,16 +204,17 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
 /// C is contiguous along other dims than A.
 TYPED_TEST(FetchingKernelTest, ResultTransposed) {
   for (const bool pastCaches : {false, true})
-    for (const auto &orderC : {std::vector<int>{M1, N0, M0, N1, M2},
-                               {N0, M1, M2, N1, M0},
-                               {M2, M0, M1, N0, N1},
-                               {N1, N0, M1, M0, M2}}) {
-      FetchingProduct<TypeParam> product({40, 9, 5, 7, 3, 11, 2}, {33, 4, 5}, {M0, M1, K0, M2, K1},
-                                         {N1, K0, N0, K1}, orderC);
-      product.runAndCheck({.throughScratch = true, .pastCaches = pastCaches, .blocks = 3});
-      if (this->HasFatalFailure())
-        return;
-    }
+    for (const bool accumulate : {false, true})
+      for (const auto &orderC : {std::vector<int>{M1, N0, M0, N1, M2},
+                                 {N0, M1, M2, N1, M0},
+                                 {M2, M0, M1, N0, N1},
+                                 {N1, N0, M1, M0, M2}}) {
+        FetchingProduct<TypeParam> product({40, 9, 5, 7, 3, 11, 2}, {33, 4, 5},
+                                           {M0, M1, K0, M2, K1}, {N1, K0, N0, K1}, orderC);
+        product.runAndCheck({true, pastCaches, accumulate, 3});
+        if (this->HasFatalFailure())
+          return;
+      }
 }
 
 TYPED_TEST(FetchingKernelTest, NothingToCompute) {
