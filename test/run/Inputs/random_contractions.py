@@ -1,8 +1,8 @@
 """random_contractions.py SEED COUNT DTYPE [large]: prints a case with so many random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
-enough that blocks are cut, packed and have remainders along every dim. In a large one A does not fit
-the caches and meets few columns of B, so that it is fetched during the product.
+enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
+five dims and an A beyond the caches, which is fetched during the product if B has few columns.
 """
 
 import math
