@@ -95,6 +95,12 @@ template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, 
 
 template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
   for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+    if (panels.rows > 0) { // Across dims: as if there were one.
+      for (int64_t row = 0; row < elements(variant); row += panels.rows)
+        cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
+                 row / panels.rows * panels.stride, panels);
+      continue;
+    }
     // Indices of the dims that lie whole in a panel, of the one that is cut, and of both.
     int64_t whole = 1;
     for (std::size_t d = 0; d + 1 < panels.dims; ++d)
@@ -102,11 +108,6 @@ template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
     const int64_t part = panels.dims > 0 ? panels.count : elements(variant);
     const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
     int64_t panel = 0;
-    for (int64_t row = 0; panels.rows > 0 && row < elements(variant); row += panels.rows)
-      cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
-               panel++ * panels.stride, panels);
-    if (panels.rows > 0)
-      continue;
     for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)
       for (int64_t from = 0; from < parted; from += part, ++panel)
         cutPanel(variant, outer + from * whole, whole * std::min(part, parted - from),

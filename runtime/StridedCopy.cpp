@@ -125,6 +125,15 @@ void runOverwrite(T *target, const T *source, LoopNest &nest,
     runCopy<T, Overwrite>(target, source, nest, runs);
 }
 
+template <class T, class Op>
+void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  LoopNest nest(loops);
+  if (nest.empty())
+    return;
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  runCopy<T, Op>(target, source, nest, runs);
+}
+
 template <class T> int64_t bytesOf(const LoopNest &nest) {
   return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
@@ -143,20 +152,12 @@ void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) no
 
 template <class T>
 void copyPastCaches(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
-  LoopNest nest(loops);
-  if (nest.empty())
-    return;
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
-  runCopy<T, OverwritePastCaches>(target, source, nest, runs);
+  runAll<T, OverwritePastCaches>(target, source, loops);
 }
 
 template <class T>
 void addStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
-  LoopNest nest(loops);
-  if (nest.empty())
-    return;
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
-  runCopy<T, Increment>(target, source, nest, runs);
+  runAll<T, Increment>(target, source, loops);
 }
 
 template <class T> void copyParallel(T *target, const T *source, std::span<const CopyLoop> loops) {
