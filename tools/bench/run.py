@@ -3,7 +3,7 @@
 
 SET is the name of a table in tools/bench/sets (tccg, trees, gemm, bandwidth, tiny) or the path of
 one: tab-separated lines of a name, an einsum (or the name of an .ein file beside the table), sizes
-and an optional path. The roofline of a case is the sum over its nodes of
+and an optional path. random:SEED:COUNT draws as many contractions of odd extents. The roofline of a case is the sum over its nodes of
 max(flops / peak, bytes / triad), bytes being each operand and each result once; peak and triad are
 measured in the same run, again after every few cases. Times are medians, on one rank. The column
 pred/meas is what the compiler predicts (from --machine, or the built-in machine) over the time.
@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+import draw
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "tools", "bench")
 PEERS = ["numpy", "torch", "gemm"]
@@ -30,7 +32,15 @@ SHORT_RUN = 0.1  # seconds that the evaluations of a case should take at least
 
 
 def read_set(name):
-    """The cases of a table, as (name, the arguments of einsumc that say what to evaluate)."""
+    """The cases of a table or drawn, as (name, the arguments of einsumc that say what to evaluate)."""
+    if name.startswith("random:"):
+        try:
+            seed, count = (int(number) for number in name.split(":")[1:])
+        except ValueError:
+            sys.exit(f"run.py: '{name}' is not of the form random:SEED:COUNT")
+        for index, (einsum, sizes) in enumerate(draw.contractions(seed, count)):
+            yield f"random{seed}-{index}", [f"--einsum={einsum}", f"--sizes={sizes}"]
+        return
     path = name if os.path.exists(name) else os.path.join(HERE, "sets", name + ".tsv")
     with open(path) as file:
         rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and line[0] != "#"]
