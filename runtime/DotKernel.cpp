@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "EvenPieces.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 

@@ -7,10 +7,11 @@
 #include "einsumc/FetchingKernel.h"
 
 #include "BlockLoops.h"
+#include "CopyLoops.h"
+#include "EvenPieces.h"
 #include "FetchingTile.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
-#include "TileFunctions.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -30,8 +31,6 @@ constexpr int64_t kMostRows = 96, kMostBuffered = 96;
 /// are to stay in the first-level cache while the columns pass by.
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
-
-constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// By index, the first dim the fastest: where it lies.
 std::vector<int64_t> offsets(std::initializer_list<BlockDim> dims, int64_t BlockDim::*step) {
@@ -136,25 +135,17 @@ void FetchingKernel<T>::forEachTile(const Block &block, Body &&body) const noexc
   std::size_t inRun = 0;
   const int64_t run = runLength(block.counts, inRun);
   const int64_t even = ceilDiv(run, ceilDiv(run, kMostRows));
-  const int64_t length = std::min(ceilDiv(even, kLanes) * kLanes, kMostRows);
-  Counts at = {};
-  Tile first{.rows = run, .toA = block.toA, .toC = block.toC, .index = 0};
-  for (std::size_t dim = inRun;;) {
+  const int64_t length = std::min(roundUp(even, kLanes), kMostRows);
+  std::array<Loop, LoopNest::kMaxLoops> outer;
+  for (std::size_t dim = inRun; dim < dimsM.size(); ++dim)
+    outer[dim - inRun] = {block.counts[dim], dimsM[dim].inC, dimsM[dim].inA};
+  int64_t index = 0;
+  forEachStep({outer.data(), dimsM.size() - inRun}, [&](int64_t toC, int64_t toA) {
     for (int64_t row = 0; row < run; row += length)
-      body(Tile{std::min(length, run - row), first.toA + row, first.toC + row, first.index + row});
-    first.index += run;
-    for (dim = inRun; dim < dimsM.size(); ++dim) {
-      first.toA += dimsM[dim].inA;
-      first.toC += dimsM[dim].inC;
-      if (++at[dim] < block.counts[dim])
-        break;
-      first.toA -= at[dim] * dimsM[dim].inA;
-      first.toC -= at[dim] * dimsM[dim].inC;
-      at[dim] = 0;
-    }
-    if (dim == dimsM.size())
-      return;
-  }
+      body(Tile{std::min(length, run - row), block.toA + toA + row, block.toC + toC + row,
+                index + row});
+    index += run;
+  });
 }
 
 template <class T>

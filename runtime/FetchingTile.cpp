@@ -11,15 +11,13 @@
 
 #include "FetchingTile.h"
 
+#include "EvenPieces.h"
+#include "RegisterBlock.h"
 #include "SimdVector.h"
-#include "TileFunctions.h"
 
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
-#include <utility>
 
 namespace einsumc {
 
@@ -77,52 +75,24 @@ private:
 template <class T, int Vectors, int Columns, bool HasTail>
 void sumBlock(const FetchingTile<T> &tile, int64_t firstRow, const T *b, const int64_t *columns,
               int tail, Fetcher<T> &fetcher) {
-  constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
   const simd::LaneMask<T> mask(tail);
-  simd::Vector<T> sums[Columns][Vectors] = {};
+  RegisterBlock<T, Vectors, Columns> sums = {};
   const T *const a = tile.a + firstRow;
   const int64_t *row = tile.rowsOfA;
   for (int64_t left = tile.k; left > 0;) {
     int64_t steps = fetcher.fetch(left);
     left -= steps;
-    for (; steps > 0; --steps, b += kFetchingColumns) {
-      const T *const from = a + *row++;
-      simd::Vector<T> column[Vectors];
-#pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v)
-        column[v] =
-            HasTail && v == kLast ? mask.load(from + v * kLanes) : simd::load(from + v * kLanes);
-#pragma GCC unroll 32
-      for (int j = 0; j < Columns; ++j)
-#pragma GCC unroll 32
-        for (int v = 0; v < Vectors; ++v)
-          sums[j][v] += column[v] * b[j];
-    }
+    for (; steps > 0; --steps, b += kFetchingColumns)
+      addProduct<HasTail, T, Vectors, Columns>(sums, a + *row++, mask, [&](int j) { return b[j]; });
   }
-  const auto finish = [&](auto &&put) {
-#pragma GCC unroll 32
-    for (int j = 0; j < Columns; ++j)
-#pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v)
-        put(tile.c + columns[j] + firstRow + v * kLanes, sums[j][v], HasTail && v == kLast);
-  };
-  const auto putSums = [&](auto accumulate) {
-    finish([&](T *target, simd::Vector<T> value, bool isPart) {
-      if (isPart)
-        mask.template put<accumulate>(target, value);
-      else
-        simd::put<accumulate>(target, value);
-    });
-  };
+  const auto column = [&](int j) { return tile.c + columns[j] + firstRow; };
   switch (tile.result) {
   case FetchingResult::Overwrite:
-    return putSums(std::false_type());
+    return putSums<HasTail, false, T, Vectors, Columns>(sums, mask, column);
   case FetchingResult::Accumulate:
-    return putSums(std::true_type());
+    return putSums<HasTail, true, T, Vectors, Columns>(sums, mask, column);
   case FetchingResult::PastCaches:
-    return finish([](T *target, simd::Vector<T> value, bool /*isPart*/) {
-      simd::storePastCaches(target, value);
-    });
+    return putSumsPastCaches<T, Vectors, Columns>(sums, column);
   }
 }
 
@@ -130,17 +100,9 @@ template <class T>
 using Block = void (*)(const FetchingTile<T> &tile, int64_t firstRow, const T *b,
                        const int64_t *columns, int tail, Fetcher<T> &fetcher);
 
-template <class T, bool HasTail, int Vectors> constexpr auto blocksOfVectors() {
-  return []<int... N>(std::integer_sequence<int, N...>) {
-    return std::array<Block<T>, kMostColumns>{sumBlock<T, Vectors, N + 1, HasTail>...};
-  }(std::make_integer_sequence<int, columnsFor(Vectors)>());
-}
-
-/// The blocks by vectors, then by columns, both less one.
 template <class T, bool HasTail>
-constexpr auto kBlocks = []<int... V>(std::integer_sequence<int, V...>) {
-  return std::array{blocksOfVectors<T, HasTail, V + 1>()...};
-}(std::make_integer_sequence<int, kMostVectors>());
+constexpr auto kBlocks = tableOfBlocks<Block<T>, kMostVectors, kMostColumns>(
+    []<int Vectors, int Columns>() { return sumBlock<T, Vectors, Columns, HasTail>; });
 
 template <class T> Block<T> blockOf(int64_t vectors, int64_t columns, bool hasTail) {
   const auto &all = hasTail ? kBlocks<T, true> : kBlocks<T, false>;

@@ -2,19 +2,16 @@
 //
 // Part of einsumc, under the Apache License v2.0.
 //
-// Blocks of some vectors of m by some columns of n are summed over k in registers, as in the
-// micro-kernels of Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, ACM
-// TOMS 34, 2008), but on the operands where they lie.
+// Blocks in registers are summed over k on the operands where they lie.
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "EvenPieces.h"
+#include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
-#include <utility>
 
 namespace einsumc {
 
@@ -32,43 +29,19 @@ constexpr int vectorsFor(int columns) { return std::min(kMostVectors, simd::kSum
 template <class T, int Vectors, int Columns, bool HasTail>
 void multiplyBlocks(const TileShape &s, const BlockLoop &loop, int tail, const T *a, const T *b,
                     T *c) {
-  using Vector = simd::Vector<T>;
-  constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
   const simd::LaneMask<T> mask(tail);
   const int64_t aK = s.aK, bK = s.bK, bN = s.bN, cN = s.cN;
   for (int64_t i = 0; i < loop.count; ++i, a += loop.a, b += loop.b, c += loop.c) {
-    Vector sums[Columns][Vectors] = {};
+    RegisterBlock<T, Vectors, Columns> sums = {};
     const T *row = a, *factors = b;
-    for (int64_t k = s.k; k > 0; --k, row += aK, factors += bK) {
-      Vector column[Vectors];
-#pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v)
-        column[v] =
-            HasTail && v == kLast ? mask.load(row + v * kLanes) : simd::load(row + v * kLanes);
-#pragma GCC unroll 32
-      for (int j = 0; j < Columns; ++j) {
-        const T factor = factors[j * bN];
-#pragma GCC unroll 32
-        for (int v = 0; v < Vectors; ++v)
-          sums[j][v] += column[v] * factor;
-      }
-    }
-    const auto finish = [&](auto accumulate) {
-#pragma GCC unroll 32
-      for (int j = 0; j < Columns; ++j)
-#pragma GCC unroll 32
-        for (int v = 0; v < Vectors; ++v) {
-          T *const target = c + j * cN + v * kLanes;
-          if (HasTail && v == kLast)
-            mask.template put<accumulate>(target, sums[j][v]);
-          else
-            simd::put<accumulate>(target, sums[j][v]);
-        }
-    };
+    for (int64_t k = s.k; k > 0; --k, row += aK, factors += bK)
+      addProduct<HasTail, T, Vectors, Columns>(sums, row, mask,
+                                               [&](int j) { return factors[j * bN]; });
+    const auto column = [&](int j) { return c + j * cN; };
     if (s.accumulate)
-      finish(std::true_type());
+      putSums<HasTail, true, T, Vectors, Columns>(sums, mask, column);
     else
-      finish(std::false_type());
+      putSums<HasTail, false, T, Vectors, Columns>(sums, mask, column);
   }
 }
 
@@ -76,22 +49,14 @@ template <class T>
 using Blocks = void (*)(const TileShape &s, const BlockLoop &loop, int tail, const T *a, const T *b,
                         T *c);
 
-template <class T, bool HasTail, int Columns> constexpr auto blocksOfColumns() {
-  return []<int... V>(std::integer_sequence<int, V...>) {
-    return std::array<Blocks<T>, kMostVectors>{multiplyBlocks<T, V + 1, Columns, HasTail>...};
-  }(std::make_integer_sequence<int, vectorsFor(Columns)>());
-}
-
-/// The blocks by columns, then by vectors, both less one.
 template <class T, bool HasTail>
-constexpr auto kBlocks = []<int... N>(std::integer_sequence<int, N...>) {
-  return std::array{blocksOfColumns<T, HasTail, N + 1>()...};
-}(std::make_integer_sequence<int, kMostColumns>());
+constexpr auto kBlocks = tableOfBlocks<Blocks<T>, kMostVectors, kMostColumns>(
+    []<int Vectors, int Columns>() { return multiplyBlocks<T, Vectors, Columns, HasTail>; });
 
 /// Blocks of so many vectors and columns, the last vector of each with \p tail elements.
 template <class T> Blocks<T> blocksOf(int64_t vectors, int64_t columns, int tail) {
   const auto &all = tail < simd::kLanes<T> ? kBlocks<T, true> : kBlocks<T, false>;
-  return all[static_cast<std::size_t>(columns - 1)][static_cast<std::size_t>(vectors - 1)];
+  return all[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(columns - 1)];
 }
 
 /// How the rows of m fall into vectors, and those into blocks.
