@@ -82,7 +82,8 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
               const Loop &outer, int64_t ahead) noexcept {
   constexpr int64_t kBytesAhead = 4096;
   const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
-  const int64_t rowsAhead = bytes >= kBytesAhead ? 0 : kBytesAhead / bytes + 1;
+  const int64_t rowsAhead =
+      bytes >= kBytesAhead ? 0 : std::min(kBytesAhead / bytes + 1, outer.extent);
   for (int64_t i = 0; i < outer.extent; ++i) {
     T *__restrict const t = target + i * outer.to;
     const T *__restrict const s = source + i * outer.from;
@@ -136,22 +137,26 @@ void swapHalves(Packet<T> *rows, std::integer_sequence<int, Lane...> /*lanes*/) 
   }
 }
 
-/// target[x + y * yTo] = source[x * xFrom + y], for a square of kPacket elements a side.
+/// Transposes a square of kPacket elements a side in registers.
+template <class T> [[gnu::always_inline]] inline void transposeRegisters(Packet<T> *rows) {
+  using Lanes = std::make_integer_sequence<int, kPacket<T>>;
+  swapHalves<T, 1>(rows, Lanes());
+  if constexpr (kPacket<T> > 2)
+    swapHalves<T, 2>(rows, Lanes());
+  if constexpr (kPacket<T> > 4)
+    swapHalves<T, 4>(rows, Lanes());
+}
+
+/// target[x + y * yTo] = source[x * xFrom + y], for such a square.
 template <class T, class Op>
 void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
-  constexpr int kSize = kPacket<T>;
-  using Lanes = std::make_integer_sequence<int, kSize>;
-  Packet<T> rows[kSize];
+  Packet<T> rows[kPacket<T>];
 #pragma GCC unroll 16
-  for (int x = 0; x < kSize; ++x)
+  for (int x = 0; x < kPacket<T>; ++x)
     rows[x] = simd::loadAs<Packet<T>>(source + x * xFrom);
-  swapHalves<T, 1>(rows, Lanes());
-  if constexpr (kSize > 2)
-    swapHalves<T, 2>(rows, Lanes());
-  if constexpr (kSize > 4)
-    swapHalves<T, 4>(rows, Lanes());
+  transposeRegisters<T>(rows);
 #pragma GCC unroll 16
-  for (int y = 0; y < kSize; ++y) {
+  for (int y = 0; y < kPacket<T>; ++y) {
     T *const row = target + y * yTo;
     simd::store(row, Op::combine(simd::loadAs<Packet<T>>(row), rows[y]));
   }

@@ -9,6 +9,7 @@
 
 #include "CopyKernels.h"
 #include "CopyLoops.h"
+#include "PastCaches.h"
 #include "SimdVector.h"
 
 #include "einsumc/StridedCopy.h"
@@ -24,11 +25,46 @@ namespace einsumc {
 /// with dims of extent 2. It takes as many loops as make runs of one to four lines in the source,
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
-/// where the steps are powers of two and few lines stay cached.
+/// where the steps are powers of two and few lines stay cached. Runs that share no loop are the
+/// rows of a matrix and of its transpose, and go through registers.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
-  static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps) noexcept {
+  /// \param pastCaches lines of the target are then written as a whole rather than by registers
+  static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
+                                           bool pastCaches) noexcept {
+    if (!pastCaches)
+      if (auto matrix = takeRuns(nest, leastSteps, true))
+        return matrix;
+    return takeRuns(nest, leastSteps, false);
+  }
+
+  /// The source of the next call lies \p ahead elements further on.
+  template <class Op> void copy(T *target, const T *source, int64_t ahead) const noexcept {
+    if (isMatrix)
+      return transposeRuns<Op>(target, source, ahead);
+    alignas(64) std::array<T, kMostElements + simd::kLanes<T>> block;
+    for (int64_t r = 0; r < rows; ++r) {
+      prefetchRow(source + fromRow[r] + ahead, readLength);
+      std::copy_n(source + fromRow[r], readLength, block.data() + r * readLength);
+    }
+    for (int64_t w = 0; w < writes; ++w)
+      write<Op>(target + toRun[w], block.data() + blockOfRun[w]);
+  }
+
+private:
+  static constexpr int64_t kFewTogether = 3;
+  static constexpr int64_t kMostElements = 4096, kMostRun = copies::kMostRun;
+
+  /// Loops that together go through consecutive elements.
+  struct Run {
+    int64_t length = 1;
+    int64_t first = 0; ///< extent of the loop through neighbours
+    uint64_t loops = 0;
+    bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
+  };
+
+  static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, bool asMatrix) {
     constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);
     for (int64_t wanted = kWanted; wanted >= kCacheLine<T>; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
@@ -39,33 +75,13 @@ public:
       int64_t elements = inSource.length;
       for (std::size_t d = 0; d < nest.loops().size(); ++d)
         elements *= inTarget.has(d) && !inSource.has(d) ? nest.loops()[d].extent : 1;
-      if (elements <= kMostElements && leastSteps * elements <= nest.steps())
-        return ShortRuns(nest, inTarget, inSource);
+      const bool isMatrix = (inTarget.loops & inSource.loops) == 0;
+      const bool fits = asMatrix ? isMatrix : elements <= kMostElements;
+      if (fits && leastSteps * elements <= nest.steps())
+        return ShortRuns(nest, inTarget, inSource, asMatrix);
     }
     return std::nullopt;
   }
-
-  /// The source of the next call lies \p ahead elements further on.
-  template <class Op> void copy(T *target, const T *source, int64_t ahead) const noexcept {
-    alignas(64) std::array<T, kMostElements> block;
-    for (int64_t r = 0; r < rows; ++r) {
-      prefetchRow(source + fromRow[r] + ahead, readLength);
-      std::copy_n(source + fromRow[r], readLength, block.data() + r * readLength);
-    }
-    for (int64_t w = 0; w < writes; ++w)
-      write<Op>(target + toRun[w], block.data() + blockOfRun[w]);
-  }
-
-private:
-  static constexpr int64_t kMostElements = 4096, kMostRun = copies::kMostRun;
-
-  /// Loops that together go through consecutive elements.
-  struct Run {
-    int64_t length = 1;
-    int64_t first = 0; ///< extent of the loop through neighbours
-    uint64_t loops = 0;
-    bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
-  };
 
   static Run runOf(const LoopNest &nest, int64_t Loop::*step, int64_t wanted) {
     Run run;
@@ -92,8 +108,8 @@ private:
     count *= extent;
   }
 
-  ShortRuns(LoopNest &nest, const Run &inTarget, const Run &inSource)
-      : readLength(inSource.length) {
+  ShortRuns(LoopNest &nest, const Run &inTarget, const Run &inSource, bool isMatrix)
+      : isMatrix(isMatrix), readLength(inSource.length) {
     fromRow[0] = toRun[0] = 0;
     inBlock[0] = blockOfRun[0] = 0;
     int64_t runs = 1;
@@ -111,32 +127,79 @@ private:
         extend(blockOfRun, runs, loop.extent, step);
       }
     }
+    for (int64_t w = 0; isMatrix && w < writes; ++w)
+      toColumn[blockOfRun[w]] = toRun[w];
+    const Loop &first = nest.loops().front();
+    together = first.to == 1 && first.from == 1 ? first.extent : 1;
     for (std::size_t d = nest.loops().size(); d-- > 0;)
       if (inTarget.has(d) || inSource.has(d))
         nest.take(d);
   }
 
-  template <class Op> void write(T *target, const T *from) const noexcept {
-    constexpr int64_t kLanes = simd::kLanes<T>;
-    if constexpr (Op::isPastCaches) {
-      if (reinterpret_cast<std::uintptr_t>(target) % simd::kVectorBytes == 0 &&
-          writeLength % kLanes == 0) {
-        alignas(64) std::array<T, kMostRun> run;
-        for (int64_t i = 0; i < writeLength; ++i)
-          run[i] = from[inBlock[i]];
-        for (int64_t i = 0; i < writeLength; i += kLanes)
-          simd::storePastCaches(target + i, simd::load(run.data() + i));
-        return;
+  /// Transposes by packets. Those at the ends overlap the ones before, or are copied element by
+  /// element if none may be written twice.
+  template <class Op> void transposeRuns(T *target, const T *source, int64_t ahead) const noexcept {
+    constexpr int64_t kSize = kPacket<T>;
+    const int64_t endRow = Op::isIdempotent ? rows : rows / kSize * kSize;
+    const int64_t endColumn = Op::isIdempotent ? readLength : readLength / kSize * kSize;
+    for (int64_t r = 0; r < endRow; r += kSize) {
+      const int64_t row = std::min(r, rows - kSize);
+      for (int64_t i = row; i < row + kSize; ++i)
+        prefetchRow(source + fromRow[i] + ahead, readLength);
+      for (int64_t c = 0; c < endColumn; c += kSize) {
+        const int64_t column = std::min(c, readLength - kSize);
+        Packet<T> packets[kSize];
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < kSize; ++i)
+          packets[i] = simd::loadAs<Packet<T>>(source + fromRow[row + i] + column);
+        transposeRegisters<T>(packets);
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < kSize; ++i) {
+          T *const to = target + toColumn[column + i] + row;
+          simd::store(to, Op::combine(simd::loadAs<Packet<T>>(to), packets[i]));
+        }
       }
     }
-    for (int64_t i = 0; i < writeLength; ++i)
-      target[i] = Op::combine(target[i], from[inBlock[i]]);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t c = row < endRow ? endColumn : 0; c < readLength; ++c) {
+        T &t = target[toColumn[c] + row];
+        t = Op::combine(t, source[fromRow[row] + c]);
+      }
   }
 
+  template <class Op> void write(T *target, const T *from) const noexcept {
+    alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
+    collect(run.data(), from);
+    // With so many, the parts of lines at the ends do not matter.
+    constexpr int64_t kLanes = simd::kLanes<T>, kManyVectors = 4;
+    const bool isAligned = reinterpret_cast<std::uintptr_t>(target) % simd::kVectorBytes == 0 &&
+                           writeLength % kLanes == 0;
+    if (Op::isPastCaches && (isAligned || writeLength >= kManyVectors * kLanes))
+      return writePastCaches(target, run.data(), writeLength);
+    for (int64_t i = 0; i < writeLength; ++i)
+      target[i] = Op::combine(target[i], run[i]);
+  }
+
+  /// Gets a run of the target from the block, neighbours in both by whole vectors: what these have
+  /// beyond is overwritten by the next ones.
+  void collect(T *run, const T *from) const noexcept {
+    if (together < kFewTogether) {
+      for (int64_t i = 0; i < writeLength; ++i)
+        run[i] = from[inBlock[i]];
+      return;
+    }
+    for (int64_t i = 0; i < writeLength; i += together)
+      for (int64_t e = 0; e < together; e += simd::kLanes<T>)
+        simd::store(run + i + e, simd::load(from + inBlock[i] + e));
+  }
+
+  bool isMatrix; ///< by transposeRuns
   int64_t readLength;
+  int64_t together; ///< neighbours in both
   int64_t rows = 1, writes = 1, writeLength = 1;
   std::array<int64_t, kMostRun> fromRow;             ///< of each run in the source: where it begins
   std::array<int64_t, kMostRun> toRun;               ///< of each run in the target
+  std::array<int64_t, kMostRun> toColumn;            ///< of a matrix, by the source's elements
   std::array<int32_t, kMostRun> blockOfRun, inBlock; ///< where it begins in the block, and goes on
 };
 

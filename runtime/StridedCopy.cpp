@@ -114,12 +114,17 @@ void runCopy(T *target, const T *source, LoopNest &nest,
     simd::endStoresPastCaches();
 }
 
-/// The same for a part of a copy of \p bytes: one too large for the caches goes past them.
+/// Whether a copy is too large for the caches.
+bool isPastCaches(int64_t bytes) {
+  constexpr int64_t kCacheBytes = 8 * 1024 * 1024;
+  return bytes > kCacheBytes;
+}
+
+/// The same for a part of a copy of \p bytes.
 template <class T>
 void runOverwrite(T *target, const T *source, LoopNest &nest,
                   const std::optional<ShortRuns<T>> &runs, int64_t bytes) noexcept {
-  constexpr int64_t kCacheBytes = 8 * 1024 * 1024;
-  if (bytes > kCacheBytes)
+  if (isPastCaches(bytes))
     runCopy<T, OverwritePastCaches>(target, source, nest, runs);
   else
     runCopy<T, Overwrite>(target, source, nest, runs);
@@ -130,7 +135,7 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
   LoopNest nest(loops);
   if (nest.empty())
     return;
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, Op::isPastCaches);
   runCopy<T, Op>(target, source, nest, runs);
 }
 
@@ -146,7 +151,7 @@ void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) no
   if (nest.empty())
     return;
   const int64_t bytes = bytesOf<T>(nest);
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps);
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, isPastCaches(bytes));
   runOverwrite(target, source, nest, runs, bytes);
 }
 
@@ -166,7 +171,8 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     return;
   const int parts = omp_get_max_threads();
   const int64_t bytes = bytesOf<T>(nest);
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps * parts); // What is cut is left.
+  const auto runs =
+      ShortRuns<T>::takeFrom(nest, kSteps * parts, isPastCaches(bytes)); // What is cut is left.
   if (parts == 1 || bytes < kSerialBytes)
     return runOverwrite(target, source, nest, runs, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)

@@ -239,6 +239,40 @@ TYPED_TEST(StridedCopyTest, ManyShortLoops) {
   }
 }
 
+/// Several dims that follow each other in the target, and several others that do in the source.
+TYPED_TEST(StridedCopyTest, RowsAndColumnsOfSeveralLoops) {
+  for (const int64_t rows : {3, 5, 7, 13})
+    for (const int64_t moreRows : {6, 9, 11})
+      for (const int64_t columns : {4, 9, 15})
+        for (const int64_t moreColumns : {5, 8}) {
+          const int64_t column = rows * moreRows + 2, row = columns * moreColumns;
+          const std::vector<CopyLoop> loops = {{rows, 1, 40 * row},
+                                               {moreRows, rows, row},
+                                               {columns, 5 * column, 1},
+                                               {moreColumns, 80 * column, columns},
+                                               {5, column, 1000 * row}};
+          this->expectCopy(loops, serialCopy<TypeParam>);
+          this->expectAdd(loops);
+        }
+}
+
+/// Short pieces that are neighbours in both.
+TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
+  for (const int64_t piece : {2, 3, 7, 11, 15})
+    for (const int64_t rows : {5, 9, 16}) {
+      const std::vector<CopyLoop> loops = {{piece, 1, 1},
+                                           {rows, piece, 12 * piece},
+                                           {12, rows * piece, piece},
+                                           {7, 13 * rows * piece, 12 * rows * piece + 1}};
+      this->expectCopy(loops, serialCopy<TypeParam>);
+      this->expectCopy(
+          loops, [](TypeParam *target, const TypeParam *source, std::span<const CopyLoop> given) {
+            copyPastCaches(target, source, given);
+          });
+      this->expectAdd(loops);
+    }
+}
+
 TYPED_TEST(StridedCopyTest, ShortLoopsBeyondTheCaches) {
   std::vector<CopyLoop> reversed;
   for (int bit = 0; bit < 22; ++bit)
