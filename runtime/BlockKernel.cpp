@@ -7,6 +7,8 @@
 #include "einsumc/BlockKernel.h"
 
 #include "BlockLoops.h"
+#include "CopyLoops.h"
+#include "EvenPieces.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 
@@ -28,8 +30,6 @@ using namespace tiles;
 /// along m are whole cache lines, too.
 template <class T> constexpr int64_t kStepM = 4 * simd::kLanes<T>;
 constexpr int64_t kStepN = 12;
-
-constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
@@ -122,7 +122,7 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
   const int64_t run = runLength(variant);
   const int64_t within = panels.inRuns ? std::min(run, rows) : rows;
   const int64_t part = ceilDiv(within, ceilDiv(within, panels.longest));
-  const int64_t length = std::min(ceilDiv(part, panels.multiple) * panels.multiple, panels.longest);
+  const int64_t length = std::min(roundUp(part, panels.multiple), panels.longest);
   for (int64_t row = 0; row < rows;) {
     const int64_t size = std::min({length, within - row % within, rows - row});
     Tile tile{
@@ -223,15 +223,16 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
 
 template <class T>
 void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int64_t> m,
-                           std::initializer_list<int64_t> k) const noexcept {
+                           std::initializer_list<int64_t> k, int64_t batch) const noexcept {
   if (format.panelRows > 0)
-    return packAcross(target, source, m, k);
+    return packAcross(target, source, m, k, batch);
   // Whole panels, then those with the rest of the dim that is cut.
   const std::size_t cutDim = format.panelDims - 1;
   const int64_t indices = m.begin()[cutDim];
   const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
   const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
     BlockLoops loops;
+    loops.add(batch, format.aBatch, format.batch.inA);
     int64_t to = 1;
     for (std::size_t d = 0; d < cutDim; to *= m.begin()[d++])
       loops.add(m.begin()[d], to, sideM.dims[d].inA);
@@ -256,40 +257,35 @@ void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int
 /// pieces or more where a panel ends.
 template <class T>
 void BlockKernel<T>::packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
-                                std::initializer_list<int64_t> k) const noexcept {
+                                std::initializer_list<int64_t> k, int64_t batch) const noexcept {
   BlockLoops sums;
+  sums.add(batch, format.aBatch, format.batch.inA);
   int64_t to = format.aK;
   for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
     sums.add(k.begin()[d], to, sideK.dims[d].inA);
-  const int64_t length = m.begin()[0];
-  std::array<int64_t, 63> at = {};
-  for (int64_t first = 0;; first += length) {
-    for (int64_t done = 0; done < length;) {
-      const int64_t panel = (first + done) / format.panelRows;
-      const int64_t row = (first + done) % format.panelRows;
-      const int64_t rows = std::min(length - done, format.panelRows - row);
+  const BlockDim &first = sideM.dims.front();
+  std::array<Loop, LoopNest::kMaxLoops> outer;
+  int64_t step = m.begin()[0];
+  for (std::size_t d = 1; d < m.size(); step *= m.begin()[d++])
+    outer[d - 1] = {m.begin()[d], step, sideM.dims[d].inA};
+  forEachStep({outer.data(), m.size() - 1}, [&](int64_t index, int64_t toA) {
+    for (int64_t done = 0; done < m.begin()[0];) {
+      const int64_t panel = (index + done) / format.panelRows;
+      const int64_t row = (index + done) % format.panelRows;
+      const int64_t rows = std::min(m.begin()[0] - done, format.panelRows - row);
       BlockLoops loops = sums;
-      loops.add(rows, 1, sideM.dims.front().inA);
-      copyStrided<T>(target + panel * format.aPanel + row, source + done * sideM.dims.front().inA,
-                     loops);
+      loops.add(rows, 1, first.inA);
+      copyStrided<T>(target + panel * format.aPanel + row, source + toA + done * first.inA, loops);
       done += rows;
     }
-    std::size_t d = 1;
-    for (; d < m.size(); at[d++] = 0) {
-      source += sideM.dims[d].inA;
-      if (++at[d] < m.begin()[d])
-        break;
-      source -= at[d] * sideM.dims[d].inA;
-    }
-    if (d >= m.size())
-      return;
-  }
+  });
 }
 
 template <class T>
 void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int64_t> k,
-                           std::initializer_list<int64_t> n) const noexcept {
+                           std::initializer_list<int64_t> n, int64_t batch) const noexcept {
   BlockLoops loops;
+  loops.add(batch, format.bBatch, format.batch.inB);
   int64_t to = 1;
   for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
     loops.add(k.begin()[d], to, sideK.dims[d].inB);
@@ -304,12 +300,23 @@ void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int
 template <class T>
 void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
                                 std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
-                                bool accumulate) const noexcept {
+                                bool accumulate, int64_t batch) const noexcept {
   if (kernels.empty())
     return;
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
+  for (int64_t i = 0; i < batch; ++i)
+    multiply(a + i * format.aBatch, b + i * format.bBatch, c + i * format.batch.inC, tilesM, tilesN,
+             tileK, accumulate);
+  if (format.pastCaches)
+    simd::endStoresPastCaches();
+}
+
+template <class T>
+void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
+                              const Tiles &tilesN, const Tile &tileK,
+                              bool accumulate) const noexcept {
   for (const Tile &tileN : tilesN)
     for (std::size_t i = 0; i < tilesM.size(); ++i) {
       const Tile &tileM = tilesM[i];
@@ -330,8 +337,6 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_l
         break;
       }
     }
-  if (format.pastCaches)
-    simd::endStoresPastCaches();
 }
 
 /// \pre C is not accumulated into

@@ -97,18 +97,33 @@ private:
             << join(fields, ", ") << "}};\n";
   }
 
+  std::string blockDim(const SideDim &part) const {
+    std::vector<std::string> fields = {".count = " + std::to_string(part.count),
+                                       ".extent = " + scope.extent(part.dim)};
+    addField(fields, "inA", scope.stride(nest.leftRole(), part.dim));
+    addField(fields, "inB", scope.stride(nest.rightRole(), part.dim));
+    addField(fields, "inC", scope.stride(Role::C, part.dim));
+    return "{" + join(fields, ", ") + "}";
+  }
+
   /// The dims of a block along one role, as block kernels take them.
   std::string blockDims(const NestSide &side) const {
     std::vector<std::string> parts;
-    for (const SideDim &part : side.dims) {
-      std::vector<std::string> fields = {".count = " + std::to_string(part.count),
-                                         ".extent = " + scope.extent(part.dim)};
-      addField(fields, "inA", scope.stride(nest.leftRole(), part.dim));
-      addField(fields, "inB", scope.stride(nest.rightRole(), part.dim));
-      addField(fields, "inC", scope.stride(Role::C, part.dim));
-      parts.push_back("{" + join(fields, ", ") + "}");
-    }
+    for (const SideDim &part : side.dims)
+      parts.push_back(blockDim(part));
     return "{" + join(parts, ", ") + "}";
+  }
+
+  /// The dim of a batch of blocks, and their distances in scratch.
+  void addBatch(std::vector<std::string> &format) const {
+    addField(format, "batch", blockDim(nest.c.dims.front()));
+    addField(format, "aBatch", std::to_string(leftBatchStride(nest)));
+    addField(format, "bBatch", std::to_string(rightBatchStride(nest)));
+  }
+
+  /// The indices of a batch that a block has, as a further argument.
+  std::string batchCount() const {
+    return nest.c.dims.empty() ? "" : ", " + countOf(nest.c.dims.front());
   }
 
   void emitKernel(const char *className, const std::vector<std::string> &format) {
@@ -152,6 +167,8 @@ private:
       format.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
+    if (!nest.c.dims.empty())
+      addBatch(format);
     emitKernelComment("Blocks of m x n x k");
     emitKernel("BlockKernel", format);
   }
@@ -342,8 +359,11 @@ private:
          << ", " << source << sizes << ");\n}\n";
   }
 
-  std::string sizesOf(const NestSide &first, const NestSide &second) const {
-    return ", {" + countsOf(first) + "}, {" + countsOf(second) + "}";
+  /// Arguments with the indices of each dim of a block, which another one may follow.
+  std::string sizesOf(const NestSide &first, const NestSide &second,
+                      const std::string &further = "") const {
+    return ", {" + countsOf(first) + "}, {" + countsOf(second) + "}" +
+           (further.empty() ? "" : ", " + further) + batchCount();
   }
 
   /// Copies the square of a crossed operand into scratch, row after row as the kernel takes them.
@@ -379,8 +399,7 @@ private:
     }
     body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
          << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
-         << "}, {" << countsOf(nest.n) << "}, {" << countsOf(nest.k) << "}, " << accumulate
-         << ");\n";
+         << "}" << sizesOf(nest.n, nest.k, accumulate) << ");\n";
   }
 
   void emitTiles(const std::string &accumulate) {

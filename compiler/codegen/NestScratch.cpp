@@ -26,13 +26,6 @@ int64_t apart(int64_t elements) {
   return rounded % (4 * kLine) == 0 ? rounded + kLine : rounded;
 }
 
-/// The elements of a packed block of R: columns along k, or panels of columns where L is fetched.
-int64_t sizeOfRight(const LocalNest &nest) {
-  return nest.left == BlockAccess::Fetched
-             ? roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size()
-             : columnStride(nest) * nest.n.size();
-}
-
 } // namespace
 
 Panels panelsOf(const LocalNest &nest) {
@@ -57,6 +50,18 @@ int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
 
 int64_t resultStride(const LocalNest &nest) { return apart(nest.m.size()); }
 
+int64_t leftBatchStride(const LocalNest &nest) {
+  const Panels panels = panelsOf(nest);
+  return panels.count * panels.stride;
+}
+
+int64_t rightBatchStride(const LocalNest &nest) {
+  // Columns along k, or panels of columns where L is fetched.
+  return nest.left == BlockAccess::Fetched
+             ? roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size()
+             : apart(columnStride(nest) * nest.n.size());
+}
+
 int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crossed->along)); }
 
 int64_t stepOf(const LocalNest &nest, std::size_t dim) {
@@ -78,9 +83,9 @@ ScratchPlan planScratch(const LocalNest &nest) {
     plan.ownResult = take(whole);
   const int64_t square = nest.crossed ? rowStride(nest) * stepOf(nest, nest.crossed->dim) : 0;
   if (nest.left == BlockAccess::Packed)
-    plan.left = take(nest.crossed ? square : panelsOf(nest).count * panelsOf(nest).stride);
+    plan.left = take(nest.crossed ? square : nest.c.size() * leftBatchStride(nest));
   if (nest.right == BlockAccess::Packed)
-    plan.right = take(nest.crossed ? square : sizeOfRight(nest));
+    plan.right = take(nest.crossed ? square : nest.c.size() * rightBatchStride(nest));
   if (nest.resultThroughScratch)
     plan.result = take(resultStride(nest) * nest.n.size());
   return plan;

@@ -23,6 +23,9 @@ Panels panelsOf(const LocalNest &nest);
 int64_t columnStride(const LocalNest &nest);
 /// The distance of columns of a block of C that is computed in scratch.
 int64_t resultStride(const LocalNest &nest);
+/// The distance of packed blocks of L and of R in a batch.
+int64_t leftBatchStride(const LocalNest &nest);
+int64_t rightBatchStride(const LocalNest &nest);
 /// The distance of rows of a square that a streaming nest transposes.
 int64_t rowStride(const LocalNest &nest);
 

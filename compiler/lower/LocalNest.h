@@ -86,7 +86,7 @@ struct LocalNest {
   /// k, and every thread goes through all of those.
   std::size_t firstTeamLoop = 0, teamLoops = 0;
   NestKernel kernel = NestKernel::Block;
-  NestSide c, m, n, k; ///< c is empty for a block kernel
+  NestSide c, m, n, k; ///< of c a block kernel has at most one dim: a batch that is packed
   BlockAccess left = BlockAccess::Direct;
   BlockAccess right = BlockAccess::Direct;
   /// A packed block of L is a row of panels: each holds the first `panelDims` dims of m, of the

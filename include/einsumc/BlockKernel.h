@@ -40,13 +40,17 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
+  /// A dim of a batch of products whose packed blocks lie so many elements apart: tensors that are
+  /// contiguous along it are read in longer pieces.
+  BlockDim batch = {};
+  int64_t aBatch = 0, bBatch = 0;
 };
 
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for blocks of A and
 /// B in the caches and a C whose m and n may be many dims. Works tile by tile: in C itself along
 /// dims where it is contiguous, else through a buffer on the stack. The kernels of all tiles that
-/// can occur are fetched once, by the constructor. With an extent of 0 there is nothing to compute,
-/// and C is left alone.
+/// can occur are fetched once, by the constructor. With an extent of 0 there is nothing to
+/// compute, and C is left alone.
 template <class T> class BlockKernel {
 public:
   /// \param m, n, k the dims of each role, from the fastest in A and B to the slowest
@@ -55,17 +59,20 @@ public:
 
   /// Copies a block of the tensor A, whose first element is \p source, into panels.
   /// \param m, k the indices of each dim that the block has: `count`, or the rest
+  /// \param batch the same of the batch
   void packA(T *target, const T *source, std::initializer_list<int64_t> m,
-             std::initializer_list<int64_t> k) const noexcept;
+             std::initializer_list<int64_t> k, int64_t batch = 1) const noexcept;
   /// Copies a block of the tensor B into columns along k.
   void packB(T *target, const T *source, std::initializer_list<int64_t> k,
-             std::initializer_list<int64_t> n) const noexcept;
+             std::initializer_list<int64_t> n, int64_t batch = 1) const noexcept;
 
-  /// Multiplies two blocks on the calling thread.
+  /// Multiplies two blocks, or those of a batch, on the calling thread.
+
   /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
+
   void operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
                   std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
-                  bool accumulate) const noexcept;
+                  bool accumulate, int64_t batch = 1) const noexcept;
 
 private:
   /// A row of neighbours in C.
@@ -77,6 +84,7 @@ private:
   /// A part of a side that one kernel computes.
   struct Tile {
     int64_t at = 0; ///< elements from the start of the block of A or B
+
     int64_t toC = 0;
     std::size_t size = 0;  ///< index into the side's sizes
     std::vector<Run> runs; ///< where C is written through a buffer
@@ -116,7 +124,9 @@ private:
   };
 
   void packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
-                  std::initializer_list<int64_t> k) const noexcept;
+                  std::initializer_list<int64_t> k, int64_t batch) const noexcept;
+  void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, const Tiles &tilesN,
+                const Tile &tileK, bool accumulate) const noexcept;
   void fetchKernels();
   const TileKernel<T> &kernel(const Tile &m, const Tile &n, const Tile &k,
                               bool accumulate) const noexcept;

@@ -255,6 +255,47 @@ TYPED_TEST(BlockKernelTest, PanelsAcrossThreeDims) {
     }
 }
 
+/// A batch along which A and B are contiguous before their sums, in two parts; C has it last.
+TYPED_TEST(BlockKernelTest, BatchOfProducts) {
+  constexpr int64_t kM = 19, kN = 5, kK = 4, kBatch = 7, kCount = 4, kRows = 24;
+  for (const int64_t panelRows : {int64_t{0}, kRows}) {
+    const BlockKernel<TypeParam> kernel({{kM, kM, kBatch * kK, 0, 1}},
+                                        {{kN, kN, 0, kBatch * kK, kM}},
+                                        {{kK, kK, kBatch, kBatch, 0}},
+                                        {.aK = kRows,
+                                         .bN = kK,
+                                         .panelDims = panelRows > 0 ? 0U : 1U,
+                                         .panelCount = kM,
+                                         .panelRows = panelRows,
+                                         .aPanel = kRows * kK,
+                                         .batch = {kCount, kBatch, 1, 1, kM * kN},
+                                         .aBatch = kRows * kK + 3,
+                                         .bBatch = kK * kN + 1});
+    std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
+    std::iota(a.begin(), a.end(), TypeParam(1));
+    std::iota(b.begin(), b.end(), TypeParam(1));
+    for (int64_t first = 0; first < kBatch; first += kCount) {
+      const int64_t count = std::min(kCount, kBatch - first);
+      std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
+      std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
+      kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
+      kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
+      kernel(packedA.data(), packedB.data(), c.data() + first * kM * kN, {kM}, {kN}, {kK}, false,
+             count);
+    }
+    for (int64_t i = 0; i < kBatch; ++i)
+      for (int64_t n = 0; n < kN; ++n)
+        for (int64_t m = 0; m < kM; ++m) {
+          TypeParam sum = 0;
+          for (int64_t k = 0; k < kK; ++k)
+            sum += a[static_cast<std::size_t>((m * kK + k) * kBatch + i)] *
+                   b[static_cast<std::size_t>((n * kK + k) * kBatch + i)];
+          ASSERT_EQ(c[static_cast<std::size_t>((i * kN + n) * kM + m)], sum)
+              << i << ", " << n << ", " << m;
+        }
+  }
+}
+
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
   BlockedProduct<TypeParam> product({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {3, 2, 1, 0});
   product.run(0);
