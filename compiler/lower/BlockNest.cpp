@@ -18,21 +18,20 @@ namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
-/// A result of so many bytes has left the caches before it is used.
-constexpr int64_t kCacheBytes = 16 << 20;
 
 class BlockNest {
 public:
   BlockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest)
       : dims(dims), nest(nest), panelRows(BlockLimits(machine, elementBytes).panelRows),
         blocks(chooseBlocks(dims, elementBytes, machine, nest.serial, nest.maySplitSums)) {
-    const double bytes = dims.elements(Role::C) * static_cast<double>(elementBytes);
-    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
+    nest.resultPastCaches =
+        blocks.kBlocks == 1 && !nest.adds && leavesCaches(dims.elements(Role::C), elementBytes);
   }
 
   void run() {
     nest.kernel = NestKernel::Block;
-    nest.m = side(DimClass::M, blocks.fetchesLeft ? Role::A : Role::C);
+    nest.c = side(DimClass::C, Role::C);
+    nest.m = side(DimClass::M, blocks.rowsAsIn);
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K, blocks.sumsAsIn);
     nest.sumsInParallel = blocks.sumsInParallel;
@@ -52,7 +51,7 @@ private:
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;
     for (const std::size_t dim : dims.bySpeed(dimClass, role))
-      if (blocks.taskCounts[dim] > 1 || dims.extent(dim) == 1)
+      if (blocks.taskCounts[dim] > 1 || (dims.extent(dim) == 1 && dimClass != DimClass::C))
         result.dims.push_back({dim, blocks.counts[dim]});
     return result;
   }

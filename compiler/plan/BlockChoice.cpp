@@ -6,11 +6,14 @@
 
 #include "compiler/plan/BlockChoice.h"
 
+#include "compiler/plan/BlockCounts.h"
+
 #include "einsumc/BlockTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+
 #include <numeric>
 #include <optional>
 
@@ -35,15 +38,23 @@ constexpr int64_t kStepN = 12, kStepK = 16;
 /// where there is room, more. Rows of C are written past the caches or stay in them, so whole
 /// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
 /// so the less often it is used.
-constexpr int64_t kShortestRow = 16, kWrittenRow = 32, kLongRow = 64;
+constexpr int64_t kLongRow = 64;
+constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockCounts::kWrittenRow;
 constexpr int64_t kReadRow = 96, kReusedRow = 48;
 constexpr int64_t kManyUses = 192;
 /// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
 /// pages of memory are opened for longer pieces than cache lines.
 constexpr int64_t kRunBytes = 512;
+/// The same of an operand that is used few times.
+constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
+
+/// The shortest sums to which a batch of products cuts blocks.
+constexpr int64_t kLeastBatchK = 128, kManyColumns = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
+/// Blocks of the sums for each thread with which they may be shared instead.
+constexpr int64_t kSumsOfMany = 8;
 /// The shortest sides to which blocks are cut for that.
 constexpr int64_t kLeastN = 96;
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
@@ -69,6 +80,9 @@ constexpr double kFullVectors = 0.85, kFullBlock = 0.95, kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
+/// How many times as many elements of L as of C have to come and go for the order of C not to
+/// matter.
+constexpr double kMuchMore = 8;
 /// Elements of L next to each other along m that are enough.
 constexpr int64_t kFetchedRow = 384;
 
@@ -79,31 +93,34 @@ public:
       : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
-        maySplitSums(maySplitSums) {}
+        threads(machine.threads),
+        enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
+        maySplitSums(maySplitSums), block(dims) {}
 
   BlockChoice run() {
-    choice.counts.assign(dims.size(), 1);
+
     if (shouldFetch())
       chooseFetched();
     else
       choosePacked();
+    choice.counts = block.counts;
     return std::move(choice);
   }
 
 private:
   void choosePacked() {
     chooseSides();
-    choice.kBlocks = blocksOf(DimClass::K);
-    choice.sumsInParallel = !isSerial && maySplitSums && tasks() < enoughTasks &&
-                            choice.kBlocks >= 2 * enoughTasks && resultSize() <= kPrivateResult;
+    choice.kBlocks = block.blocksOf(DimClass::K);
+    choice.sumsInParallel = !isSerial && maySplitSums && block.tasks() < enoughTasks &&
+                            choice.kBlocks >= enoughSums && resultSize() <= kPrivateResult;
     if (!isSerial && !choice.sumsInParallel)
       shrinkForTeam();
-    choice.m = sizeOf(DimClass::M);
-    choice.n = sizeOf(DimClass::N);
-    choice.mBlocks = blocksOf(DimClass::M);
-    choice.nBlocks = blocksOf(DimClass::N);
+    choice.m = block.sizeOf(DimClass::M);
+    choice.n = block.sizeOf(DimClass::N);
+    choice.mBlocks = block.blocksOf(DimClass::M);
+    choice.nBlocks = block.blocksOf(DimClass::N);
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
-    choice.taskCounts = choice.counts;
+    choice.taskCounts = block.counts;
     chooseAccess();
     choice.panelsAcross = shouldGoAcross();
   }
@@ -152,47 +169,71 @@ private:
 
   void chooseFetched() {
     choice.fetchesLeft = true;
-    choice.sumsAsIn = Role::A;
+    choice.sumsAsIn = choice.rowsAsIn = Role::A;
     choice.packsRight = true;
     choice.resultThroughScratch = !isResultAlongLeft();
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (dims[dim].dimClass == DimClass::N || dims[dim].dimClass == DimClass::K)
-        choice.counts[dim] = dims.extent(dim);
-    choice.n = sizeOf(DimClass::N);
-    choice.k = sizeOf(DimClass::K);
+        block.counts[dim] = dims.extent(dim);
+    choice.n = block.sizeOf(DimClass::N);
+    choice.k = block.sizeOf(DimClass::K);
     const int64_t rows = choice.resultThroughScratch
                              ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
                              : kFetchedM;
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
-      for (const std::size_t dim : contiguousDims(DimClass::M, {Role::C}))
-        grow(dim, lengthInC, rows);
+      for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C}))
+        block.grow(dim, lengthInC, rows);
       growRunOfLeft(kFetchedRow, rows);
     }
-    fill(DimClass::M, Role::A, rows, kShortestRow);
-    while (!isSerial && tasks() < enoughTasks &&
-           halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows))
-      ;
+    block.fill(DimClass::M, Role::A, rows, kShortestRow);
+    if (!isSerial)
+      cutRunsOfLeft();
     growTasks();
     if (!choice.resultThroughScratch) // A task is one block.
-      choice.counts = choice.taskCounts;
-    choice.m = sizeOf(DimClass::M);
-    choice.mBlocks = blocksOf(DimClass::M);
+      block.counts = choice.taskCounts;
+    choice.m = block.sizeOf(DimClass::M);
+    choice.mBlocks = block.blocksOf(DimClass::M);
+  }
+
+  /// Cuts blocks until there are enough tasks or they are short, the slow dims of L first, so that
+  /// its rows stay long, and these into whole vectors.
+  void cutRunsOfLeft() {
+    DimIndices order = dims.bySpeed(DimClass::M, Role::A);
+    for (; !order.empty(); order.pop_back()) {
+      const std::size_t dim = order.back();
+      int64_t &count = block.counts[dim];
+      const int64_t blocks = ceilDiv(dims.extent(dim), count);
+      const int64_t parts = ceilDiv(enoughTasks * blocks, block.tasks());
+      const int64_t inRow = dims.stride(Role::A, dim); // If the row goes on along this dim.
+      const bool isInRow = inRow < runOfLeft(DimClass::M);
+      const int64_t least = std::max(dims.isUnit(Role::C, dim) ? kWrittenRow : 1,
+                                     isInRow ? ceilDiv(limits.panelRows, inRow) : 1);
+      int64_t part = ceilDiv(dims.extent(dim), std::max<int64_t>(parts, 1));
+      if (part >= count || least >= count)
+        continue;
+      part = std::max(part, least);
+      for (int64_t shorter = part; isInRow && 3 * shorter >= 2 * part && shorter >= least;
+           --shorter)
+        if (fullness(shorter * inRow) > fullness(part * inRow))
+          part = shorter;
+      count = part;
+    }
   }
 
   /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
   /// a product: first those that follow each other in L.
   void growTasks() {
-    choice.taskCounts = choice.counts;
-    int64_t left = tasks();
+    choice.taskCounts = block.counts;
+    int64_t left = block.tasks();
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
-      const int64_t blocks = ceilDiv(dims.extent(dim), choice.counts[dim]);
+      const int64_t blocks = ceilDiv(dims.extent(dim), block.counts[dim]);
       const int64_t most = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
       if (most < blocks && most == 1)
         return;
       const int64_t parts = ceilDiv(blocks, most);
       choice.taskCounts[dim] =
-          std::min(dims.extent(dim), choice.counts[dim] * ceilDiv(blocks, parts));
+          std::min(dims.extent(dim), block.counts[dim] * ceilDiv(blocks, parts));
       left = left / blocks * parts;
     }
   }
@@ -204,7 +245,7 @@ private:
       if (dims.extent(dim) > 1) {
         if (dims.stride(Role::A, dim) != run || run >= wanted)
           return;
-        grow(dim, ceilDiv(wanted, run), most);
+        block.grow(dim, ceilDiv(wanted, run), most);
         run *= dims.extent(dim);
       }
   }
@@ -248,7 +289,7 @@ private:
     const auto first = dimOfPanelsAcross();
     if (!first || !choice.packsLeft || choice.k < kSumsAcross)
       return false;
-    const int64_t length = choice.counts[*first];
+    const int64_t length = block.counts[*first];
     const int64_t inPanel = length >= limits.panelRows
                                 ? length
                                 : length * std::min(limits.panelRows / length, choice.m / length);
@@ -258,35 +299,26 @@ private:
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
-    const int64_t leftElements =
+    int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
     const int64_t mostK = limits.leftBytes / kEnoughBytesM;
-    const int64_t sums = std::min(
-        mostK, std::max<int64_t>(kLeastK, leftElements / std::max(rowsOfLeft(), rowsToFill())));
+    growFarRuns(leftElements);
+    leftElements /= block.sizeOf(DimClass::C);
+    const int64_t rowsAtLeast = std::max({rowsOfLeft(), rowsToFill(), block.sizeOf(DimClass::M)});
+    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
-    growRuns(DimClass::K, {Role::B, Role::A}, sums);
-    fill(DimClass::K, Role::B, sums, kStepK);
-    choice.k = sizeOf(DimClass::K);
+    block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
+    block.fill(DimClass::K, Role::B, sums, kStepK);
+    choice.k = block.sizeOf(DimClass::K);
     const int64_t rows = std::max(leftElements / choice.k, limits.panelRows);
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
-    growRuns(DimClass::M, {Role::C, Role::A}, rows);
-    fill(DimClass::M, Role::C, std::min(rows, kMostM), limits.panelRows);
-    const int64_t columns =
-        std::clamp(limits.rightBytes / elementBytes / choice.k, kLeastN, kMostN);
+    block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
+    block.fill(DimClass::M, Role::C, std::min(rows, kMostM), limits.panelRows);
+    const int64_t columns = std::clamp(
+        limits.rightBytes / elementBytes / choice.k / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
-    growRuns(DimClass::N, {Role::C, Role::B}, columns);
-    fill(DimClass::N, Role::C, columns, kStepN);
-  }
-
-  /// The dims of a class along which one of the roles' tensors is contiguous, each once.
-  DimIndices contiguousDims(DimClass dimClass, std::initializer_list<Role> roles) const {
-    DimIndices result;
-    for (const Role role : roles)
-      for (std::size_t dim = 0; dim < dims.size(); ++dim)
-        if (dims[dim].dimClass == dimClass && dims.isUnit(role, dim) &&
-            !llvm::is_contained(result, dim))
-          result.push_back(dim);
-    return result;
+    block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
+    block.fill(DimClass::N, Role::C, columns, kStepN);
   }
 
   /// The elements that a block should have of a dim along which a tensor is contiguous.
@@ -300,112 +332,90 @@ private:
   /// Elements of a block of L along m with rows of all dims along which it or C is contiguous.
   int64_t rowsOfLeft() const {
     int64_t product = 1;
-    for (const std::size_t dim : contiguousDims(DimClass::M, {Role::C, Role::A}))
+    for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C, Role::A}))
       product *= std::min(dims.extent(dim), rowOf(DimClass::M, dim));
     return product;
-  }
-
-  /// The first dim, in the order of a tensor, that a block has only a part of, if the elements of
-  /// the block before it lie next to each other.
-  struct RunEnd {
-    std::size_t dim = 0;
-    int64_t stride = 1; ///< elements of the run
-  };
-  std::optional<RunEnd> endOfRun(Role role) const {
-    int64_t run = 1;
-    for (std::size_t dim = 0; dim < dims.size();) {
-      const bool isNext = dims.extent(dim) > 1 && dims.stride(role, dim) == run;
-      if (isNext && choice.counts[dim] < dims.extent(dim))
-        return RunEnd{dim, run};
-      run *= isNext ? dims.extent(dim) : 1;
-      dim = isNext ? 0 : dim + 1;
-    }
-    return std::nullopt;
-  }
-
-  /// Takes more indices of a dim while the block has at most so many elements along the dim's
-  /// class.
-  void grow(std::size_t dim, int64_t wanted, int64_t most) {
-    int64_t &count = choice.counts[dim];
-    const int64_t others = sizeOf(dims[dim].dimClass) / count;
-    // Rather a little more than a dim cut in two.
-    const int64_t extent = dims.extent(dim);
-    const int64_t room = std::max<int64_t>(most / others, 1);
-    const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
-    count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
   }
 
   /// Takes rows of the dims along which one of the roles' tensors is contiguous, up to a number of
   /// elements.
   void growRows(DimClass dimClass, std::initializer_list<Role> roles, int64_t most) {
-    const DimIndices contiguous = contiguousDims(dimClass, roles);
+    const DimIndices contiguous = block.contiguousDims(dimClass, roles);
     for (const std::size_t dim : contiguous)
-      grow(dim, kShortestRow, most);
+      block.grow(dim, kShortestRow, most);
     for (const std::size_t dim : contiguous)
-      grow(dim, rowOf(dimClass, dim), most);
+      block.grow(dim, rowOf(dimClass, dim), most);
     for (const std::size_t dim : contiguous)
-      grow(dim, kLongRow, most);
+      block.grow(dim, kLongRow, most);
   }
 
-  /// Takes indices of the dims that continue the rows in the roles' tensors.
-  void growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t most) {
-    const int64_t wanted = kRunBytes / elementBytes;
-    for (const Role role : roles)
-      for (std::optional<RunEnd> end = endOfRun(role);
-           end && dims[end->dim].dimClass == dimClass && end->stride > 1 && end->stride < wanted;) {
-        grow(end->dim, ceilDiv(wanted, end->stride), most);
-        end = choice.counts[end->dim] == dims.extent(end->dim) ? endOfRun(role) : std::nullopt;
+  /// Takes indices of dims of all classes that make runs of operands which are long enough for the
+  /// processor to fetch them from memory by itself, if the operands are large and used too seldom
+  /// for the time of that not to matter: by turns up to ever longer ones.
+  void growFarRuns(int64_t leftElements) {
+    const auto isFar = [&](Role role) {
+      const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
+      return uses < kManyUses && isLarge(role);
+    };
+    if (!isFar(Role::A) && !isFar(Role::B))
+      return;
+    for (const int64_t bytes : {kLineBytes, kRunBytes, kFarRunBytes}) {
+      if (isLarge(Role::C) && bytes <= kRunBytes)
+        growRun(Role::C, bytes / elementBytes, leftElements);
+      for (const Role role : {Role::A, Role::B})
+        if (isFar(role))
+          growRun(role, bytes / elementBytes, leftElements);
+    }
+  }
+
+  bool isLarge(Role role) const { return 4 * dims.elements(role) >= dims.footprint(); }
+
+  void growRun(Role role, int64_t wanted, int64_t leftElements) {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.inOrder(role)) {
+      if (dims.stride(role, dim) != run || run >= wanted)
+        return;
+      const DimClass dimClass = dims[dim].dimClass;
+      // A batch has one dim. Its products are written one by one, so it does nothing for C.
+      if (dimClass == DimClass::C &&
+          (role == Role::C || block.sizeOf(DimClass::C) > block.counts[dim]))
+        return;
+      block.grow(dim, ceilDiv(wanted, run), mostOf(dimClass, leftElements));
+      if (dimClass == DimClass::C) {
+        int64_t &count = block.counts[dim];
+        count = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count));
+        if (wanted * elementBytes <= kRunBytes)
+          leastBatch = count;
       }
+      if (block.counts[dim] < dims.extent(dim))
+        return;
+      run *= dims.extent(dim);
+    }
   }
 
-  /// Takes indices of a class's dims, the fastest in the role first, up to a number of elements.
-  void fill(DimClass dimClass, Role role, int64_t most, int64_t step) {
-    const DimIndices candidates = dims.bySpeed(dimClass, role);
-    for (const std::size_t dim : candidates)
-      grow(dim, dims.extent(dim), most);
-    for (const std::size_t dim : candidates)
-      choice.counts[dim] = balanced(dims.extent(dim), choice.counts[dim],
-                                    stepOf(dimClass, choice.counts[dim], step));
-  }
-
-  /// Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
-  int64_t stepOf(DimClass dimClass, int64_t count, int64_t step) const {
-    return dimClass == DimClass::K ? step / std::gcd(step, sizeOf(dimClass) / count) : step;
-  }
-
-  /// The length of nearly equal parts, about at most so long, in multiples of `step` where long,
-  /// and of a vector where shorter.
-  static int64_t balanced(int64_t extent, int64_t most, int64_t step) {
-    constexpr int64_t kVector = 8;
-    const int64_t parts = ceilDiv(extent, most);
-    const int64_t part = ceilDiv(extent, parts);
-    if (parts == 1 || part <= kVector)
-      return part;
-    const bool isShort = part < step; // Fewer parts are worth more than multiples of the step.
-    const int64_t unit = isShort ? kVector : step;
-    const int64_t rounded = ceilDiv(part, unit) * unit;
-    return 8 * rounded <= (isShort ? 10 : 9) * most ? rounded
-                                                    : std::max(most / unit, int64_t{1}) * unit;
-  }
-
-  int64_t sizeOf(DimClass dimClass) const {
-    int64_t product = 1;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass == dimClass)
-        product *= choice.counts[dim];
-    return product;
-  }
-
-  int64_t blocksOf(DimClass dimClass) const {
-    int64_t product = 1;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass == dimClass)
-        product *= ceilDiv(dims.extent(dim), choice.counts[dim]);
-    return product;
-  }
-
-  int64_t tasks() const {
-    return dims.extentOf(DimClass::C) * blocksOf(DimClass::M) * blocksOf(DimClass::N);
+  /// Elements along a class for which there is room beside those that a block has of the others.
+  int64_t mostOf(DimClass dimClass, int64_t leftElements) const {
+    const auto atLeast = [&](DimClass of, int64_t elements) {
+      return std::max(block.sizeOf(of), std::min(dims.extentOf(of), elements));
+    };
+    const int64_t rightElements = limits.leftBytes / elementBytes;
+    const int64_t farRightElements = limits.rightBytes / elementBytes;
+    const int64_t c = block.sizeOf(DimClass::C), k = block.sizeOf(DimClass::K);
+    const int64_t m = atLeast(DimClass::M, limits.panelRows);
+    const int64_t n = atLeast(DimClass::N, kLeastN);
+    switch (dimClass) {
+    case DimClass::C: // With sums that are worth a kernel.
+      return std::min({leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
+                       farRightElements / (atLeast(DimClass::N, kManyColumns) *
+                                           atLeast(DimClass::K, kLeastBatchK))});
+    case DimClass::K:
+      return std::min(leftElements / (c * m), rightElements / (c * n));
+    case DimClass::M:
+      return std::min({kMostM, leftElements / (c * k)});
+    case DimClass::N:
+      return std::min({kMostN, rightElements / (c * k)});
+    }
+    return 1;
   }
 
   double resultSize() const { return dims.elements(Role::C); }
@@ -413,64 +423,35 @@ private:
   /// Cuts blocks until there are enough tasks or the sides are short, first along m: every task
   /// packs its block of L, while R is packed once for a row of them.
   void shrinkForTeam() {
-    while (tasks() < enoughTasks)
-      if (!halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
-          !halve(DimClass::N, Role::B, kLeastN, kStepN))
+    while (block.tasks() < enoughTasks)
+      if (!halveBatch() && !block.halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
+          !block.halve(DimClass::N, Role::B, kLeastN, kStepN))
         return;
   }
 
-  /// Halves the largest part of a side that is longer than `least`: rows along which C or the
-  /// operand is contiguous last, and not into too short ones. Returns whether it could.
-  bool halve(DimClass dimClass, Role operand, int64_t least, int64_t step) {
-    if (sizeOf(dimClass) <= least)
-      return false;
-    std::optional<std::size_t> largest;
-    bool isLargestRow = false;
-    for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
-      const bool isWritten = dims.isUnit(Role::C, dim);
-      const bool isRow = isWritten || dims.isUnit(operand, dim);
-      const int64_t count = choice.counts[dim];
-      if (count < 2 * (isWritten ? kWrittenRow : isRow ? kShortestRow : 1))
-        continue;
-      const bool isLarger = !largest || count > choice.counts[*largest];
-      if (!largest || (isRow == isLargestRow ? isLarger : isLargestRow)) {
-        largest = dim;
-        isLargestRow = isRow;
-      }
-    }
-    if (!largest)
-      return false;
-    int64_t &count = choice.counts[*largest];
-    const int64_t half = balanced(dims.extent(*largest), ceilDiv(count, 2), step);
-    if (half >= count)
-      return false;
-    count = half;
-    return true;
-  }
-
-  /// The only dim of a class that a block has more than one index of, or all; size() when there is
-  /// none, nothing when there are several.
-  std::optional<std::size_t> onlyDim(DimClass dimClass) const {
-    std::size_t found = dims.size();
+  /// Halves a batch unless that makes short pieces of a tensor and every thread has a task.
+  bool halveBatch() {
+    const int64_t least = block.tasks() < threads ? 1 : leastBatch;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      const bool isOutside = choice.counts[dim] == 1 && dims.extent(dim) > 1;
-      if (dims[dim].dimClass != dimClass || isOutside)
+      if (dims[dim].dimClass != DimClass::C || block.counts[dim] <= least)
         continue;
-      if (found != dims.size())
-        return std::nullopt;
-      found = dim;
+      const int64_t parts = 2 * ceilDiv(dims.extent(dim), block.counts[dim]);
+      block.counts[dim] = std::max(least, ceilDiv(dims.extent(dim), parts));
+      return true;
     }
-    return found;
+    return false;
   }
 
   void chooseAccess() {
     const int64_t m = dims.extentOf(DimClass::M);
     const int64_t n = dims.extentOf(DimClass::N);
     const int64_t k = dims.extentOf(DimClass::K);
-    const auto onlyM = onlyDim(DimClass::M), onlyN = onlyDim(DimClass::N),
-               onlyK = onlyDim(DimClass::K);
-    const bool mInPlace = onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
-    const bool nInPlace = onlyK && onlyN && *onlyN < dims.size() &&
+    const auto onlyM = block.onlyDim(DimClass::M), onlyN = block.onlyDim(DimClass::N),
+               onlyK = block.onlyDim(DimClass::K);
+    const bool isBatch = block.sizeOf(DimClass::C) > 1;
+    const bool mInPlace =
+        !isBatch && onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
+    const bool nInPlace = !isBatch && onlyK && onlyN && *onlyN < dims.size() &&
                           (*onlyK == dims.size() || dims.isUnit(Role::B, *onlyK));
     auto packs = [](bool inPlace, int64_t uses, bool isSlow) {
       return !inPlace || (uses > kFewUses && isSlow);
@@ -481,21 +462,26 @@ private:
     if (choice.packsLeft && choice.packsRight && dims.elements(Role::A) > dims.elements(Role::B) &&
         runOfLeft(DimClass::K) >= kShortestRow)
       choice.sumsAsIn = Role::A;
+    if (choice.packsLeft &&
+        dims.elements(Role::A) >= kMuchMore * toDouble(choice.kBlocks) * dims.elements(Role::C))
+      choice.rowsAsIn = Role::A;
   }
 
   /// Whether a block has more indices of a dim than the first-level cache has places for: with a
   /// stride that is a multiple of a large power of two they start at few of its sets.
   bool competes(Role role, std::size_t dim) const {
     const int64_t stride = dims.stride(role, dim) * elementBytes;
-    return choice.counts[dim] > kWays * (kWayBytes / std::gcd(stride, kWayBytes));
+    return block.counts[dim] > kWays * (kWayBytes / std::gcd(stride, kWayBytes));
   }
 
   const WorkDims &dims;
   int64_t elementBytes;
   const BlockLimits limits;
   bool isSerial;
-  int64_t enoughTasks;
+  int64_t enoughTasks, threads, enoughSums;
   bool maySplitSums;
+  int64_t leastBatch = 1; ///< indices of a batch that make runs which are not short
+  BlockCounts block;
   BlockChoice choice;
 };
 

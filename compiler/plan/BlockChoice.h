@@ -17,7 +17,7 @@ namespace einsumc {
 /// k x n block of R for each. A block holds parts of as many dims as it takes to read and write
 /// whole cache lines of all three tensors.
 struct BlockChoice {
-  DimCounts counts; ///< by dim: indices in a block; of class C always 1
+  DimCounts counts; ///< by dim: indices in a block; above 1 of at most one dim of class C
   /// By dim: indices in a task, which has a block or, of a result through scratch, some.
   DimCounts taskCounts;
   int64_t m = 1, n = 1, k = 1; ///< elements of a block along each role
@@ -35,6 +35,9 @@ struct BlockChoice {
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
   /// place or takes longer to be packed.
   Role sumsAsIn = Role::B;
+  /// The tensor whose order of the dims of m blocks have: the operand, if much more is packed than
+  /// written, as dims of both then lie next to each other on the way.
+  Role rowsAsIn = Role::C;
   /// The threads share the sums, each with a copy of the result: there are few blocks of it.
   bool sumsInParallel = false;
   /// The loops over k are inside those over the blocks of C.
@@ -57,6 +60,12 @@ struct BlockLimits {
 /// \param maySplitSums the threads may share the sums
 BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
                          bool isSerial, bool maySplitSums = true);
+
+/// Whether a result of so many elements has left the caches before it is used.
+constexpr bool leavesCaches(double elements, int64_t elementBytes) {
+  constexpr int64_t kCacheBytes = 16 << 20;
+  return elements * toDouble(elementBytes) >= toDouble(kCacheBytes);
+}
 
 /// Below so many flops a team of threads costs more than it gains.
 constexpr double kSerialFlops = 200'000;

@@ -71,7 +71,7 @@ private:
 
   /// Whether tiles are computed in C itself: it is contiguous along m for long enough.
   bool isDirect() const {
-    const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
+    const DimIndices m = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
     return dims.isUnit(Role::C, m.front()) &&
            runInC(DimClass::M) >=
                std::min(tiles::kLeastRunVectorsM * machine.vectorBytes / sizeInBytes(type),
@@ -113,12 +113,14 @@ private:
   }
 
   double packsOfLeft() const {
+
     // Blocks of L follow each other within a block of R.
     return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
                ? 1
                : toDouble(blocks.nBlocks);
   }
   double packsOfRight() const {
+
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 
@@ -126,7 +128,9 @@ private:
   CopyWork copyOf(Role role, DimClass fast) const {
     CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
     const std::size_t unit = dims.fastest(role);
-    const DimIndices order = dims.bySpeed(fast, fast == DimClass::K ? blocks.sumsAsIn : Role::C);
+    const DimIndices order = dims.bySpeed(fast, fast == DimClass::K   ? blocks.sumsAsIn
+                                                : fast == DimClass::M ? blocks.rowsAsIn
+                                                                      : Role::C);
     for (const std::size_t dim : order)
       if (blocks.counts[dim] > 1) {
         copy.isTransposed = dim != unit;

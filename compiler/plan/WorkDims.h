@@ -42,6 +42,8 @@ public:
   bool isUnit(Role role, std::size_t dim) const { return stride(role, dim) == 1; }
   /// The dims of a class, the fastest in the role's tensor first.
   DimIndices bySpeed(DimClass dimClass, Role role) const;
+  /// The dims of a role's tensor, the fastest first.
+  DimIndices inOrder(Role role) const;
   /// The fastest dim of a role's tensor; size() when it is a scalar.
   std::size_t fastest(Role role) const;
   /// The product of the extents of a class.
@@ -66,7 +68,7 @@ bool isResultAlongB(const WorkDims &dims);
 
 /// Whether a contraction moves more than it computes, so that its tensors are read in place: one
 /// operand is (nearly) a vector, the elements of a batch lie next to each other in the result and
-/// in an operand or are few or short sums, or a batch has products so small that a call for each
+/// in an operand or are few sums, or a batch has products so small that a call for each
 /// would cost more.
 bool isStreaming(const WorkDims &dims);
 

@@ -1,0 +1,158 @@
+//===- BlockCounts.cpp - the parts of dims that a block has -----------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/BlockCounts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+/// The length of nearly equal parts, about at most so long, in multiples of `step` where long,
+/// and of a vector where shorter.
+int64_t balanced(int64_t extent, int64_t most, int64_t step) {
+  constexpr int64_t kVector = 8;
+  const int64_t parts = ceilDiv(extent, most);
+  const int64_t part = ceilDiv(extent, parts);
+  if (parts == 1 || part <= kVector)
+    return part;
+  const bool isShort = part < step; // Fewer parts are worth more than multiples of the step.
+  const int64_t unit = isShort ? kVector : step;
+  const int64_t rounded = ceilDiv(part, unit) * unit;
+  if (8 * rounded <= (isShort ? 10 : 9) * most)
+    return rounded;
+  // Rather no multiple than a last part that is much shorter.
+  const int64_t shorter = std::max(most / unit, int64_t{1}) * unit;
+  return extent % shorter == 0 || 2 * (extent % shorter) > shorter ? shorter : part;
+}
+
+} // namespace
+
+DimIndices BlockCounts::contiguousDims(DimClass dimClass, std::initializer_list<Role> roles) const {
+  DimIndices result;
+  for (const Role role : roles)
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == dimClass && dims.isUnit(role, dim) &&
+          !llvm::is_contained(result, dim))
+        result.push_back(dim);
+  return result;
+}
+
+/// The first dim, in the order of a tensor, that a block has only a part of, if the elements of
+/// the block before it lie next to each other.
+struct BlockCounts::RunEnd {
+  std::size_t dim = 0;
+  int64_t stride = 1; ///< elements of the run
+};
+std::optional<BlockCounts::RunEnd> BlockCounts::endOfRun(Role role) const {
+  int64_t run = 1;
+  for (std::size_t dim = 0; dim < dims.size();) {
+    const bool isNext = dims.extent(dim) > 1 && dims.stride(role, dim) == run;
+    if (isNext && counts[dim] < dims.extent(dim))
+      return RunEnd{dim, run};
+    run *= isNext ? dims.extent(dim) : 1;
+    dim = isNext ? 0 : dim + 1;
+  }
+  return std::nullopt;
+}
+
+void BlockCounts::grow(std::size_t dim, int64_t wanted, int64_t most) {
+  int64_t &count = counts[dim];
+  const int64_t others = sizeOf(dims[dim].dimClass) / count;
+  // Rather a little more than a dim cut in two.
+  const int64_t extent = dims.extent(dim);
+  const int64_t room = std::max<int64_t>(most / others, 1);
+  const bool nearlyFits = wanted >= extent && 2 * extent <= 3 * room;
+  count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
+}
+
+void BlockCounts::growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t wanted,
+                           int64_t most) {
+  for (const Role role : roles)
+    for (std::optional<RunEnd> end = endOfRun(role);
+         end && dims[end->dim].dimClass == dimClass && end->stride > 1 && end->stride < wanted;) {
+      grow(end->dim, ceilDiv(wanted, end->stride), most);
+      end = counts[end->dim] == dims.extent(end->dim) ? endOfRun(role) : std::nullopt;
+    }
+}
+
+void BlockCounts::fill(DimClass dimClass, Role role, int64_t most, int64_t step) {
+  const DimIndices candidates = dims.bySpeed(dimClass, role);
+  for (const std::size_t dim : candidates)
+    grow(dim, dims.extent(dim), most);
+  for (const std::size_t dim : candidates)
+    counts[dim] = balanced(dims.extent(dim), counts[dim], stepOf(dimClass, counts[dim], step));
+}
+
+/// Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
+int64_t BlockCounts::stepOf(DimClass dimClass, int64_t count, int64_t step) const {
+  return dimClass == DimClass::K && sizeOf(dimClass) > count ? 1 : step;
+}
+
+int64_t BlockCounts::sizeOf(DimClass dimClass) const {
+  int64_t product = 1;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass == dimClass)
+      product *= counts[dim];
+  return product;
+}
+
+int64_t BlockCounts::blocksOf(DimClass dimClass) const {
+  int64_t product = 1;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass == dimClass)
+      product *= ceilDiv(dims.extent(dim), counts[dim]);
+  return product;
+}
+
+int64_t BlockCounts::tasks() const {
+  return blocksOf(DimClass::C) * blocksOf(DimClass::M) * blocksOf(DimClass::N);
+}
+
+bool BlockCounts::halve(DimClass dimClass, Role operand, int64_t least, int64_t step) {
+  if (sizeOf(dimClass) <= least)
+    return false;
+  std::optional<std::size_t> largest;
+  bool isLargestRow = false;
+  for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
+    const bool isWritten = dims.isUnit(Role::C, dim);
+    const bool isRow = isWritten || dims.isUnit(operand, dim);
+    const int64_t count = counts[dim];
+    if (count < 2 * (isWritten ? kWrittenRow : isRow ? kShortestRow : 1))
+      continue;
+    const bool isLarger = !largest || count > counts[*largest];
+    if (!largest || (isRow == isLargestRow ? isLarger : isLargestRow)) {
+      largest = dim;
+      isLargestRow = isRow;
+    }
+  }
+  if (!largest)
+    return false;
+  int64_t &count = counts[*largest];
+  const int64_t half = balanced(dims.extent(*largest), ceilDiv(count, 2), step);
+  if (half >= count)
+    return false;
+  count = half;
+  return true;
+}
+
+std::optional<std::size_t> BlockCounts::onlyDim(DimClass dimClass) const {
+  std::size_t found = dims.size();
+  for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+    const bool isOutside = counts[dim] == 1 && dims.extent(dim) > 1;
+    if (dims[dim].dimClass != dimClass || isOutside)
+      continue;
+    if (found != dims.size())
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+} // namespace einsumc
