@@ -89,8 +89,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
     const T *__restrict const s = source + i * outer.from;
     if (rowsAhead > 0) {
       const int64_t row = i + rowsAhead, rest = row - outer.extent;
-      prefetchRow(rest < 0 ? source + row * outer.from
-                           : source + ahead + std::min(rest, outer.extent - 1) * outer.from,
+      prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
     if constexpr (Op::isIdempotent)

@@ -13,9 +13,9 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace einsumc {
 
@@ -93,12 +93,11 @@ public:
       : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
-        threads(machine.threads),
+
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
         maySplitSums(maySplitSums), block(dims) {}
 
   BlockChoice run() {
-
     if (shouldFetch())
       chooseFetched();
     else
@@ -110,11 +109,9 @@ public:
 private:
   void choosePacked() {
     chooseSides();
+    if (!isSerial && block.tasks() < enoughTasks)
+      shareWork();
     choice.kBlocks = block.blocksOf(DimClass::K);
-    choice.sumsInParallel = !isSerial && maySplitSums && block.tasks() < enoughTasks &&
-                            choice.kBlocks >= enoughSums && resultSize() <= kPrivateResult;
-    if (!isSerial && !choice.sumsInParallel)
-      shrinkForTeam();
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);
     choice.mBlocks = block.blocksOf(DimClass::M);
@@ -287,7 +284,8 @@ private:
 
   bool shouldGoAcross() const {
     const auto first = dimOfPanelsAcross();
-    if (!first || !choice.packsLeft || choice.k < kSumsAcross)
+    if (!first || !choice.packsLeft || choice.k < kSumsAcross ||
+        dims.bySpeed(DimClass::M, choice.rowsAsIn).front() != *first)
       return false;
     const int64_t length = block.counts[*first];
     const int64_t inPanel = length >= limits.panelRows
@@ -384,8 +382,7 @@ private:
       if (dimClass == DimClass::C) {
         int64_t &count = block.counts[dim];
         count = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count));
-        if (wanted * elementBytes <= kRunBytes)
-          leastBatch = count;
+        leastBatch = ceilDiv(kRunBytes / elementBytes, run);
       }
       if (block.counts[dim] < dims.extent(dim))
         return;
@@ -400,38 +397,62 @@ private:
     };
     const int64_t rightElements = limits.leftBytes / elementBytes;
     const int64_t farRightElements = limits.rightBytes / elementBytes;
-    const int64_t c = block.sizeOf(DimClass::C), k = block.sizeOf(DimClass::K);
+    const int64_t c = block.sizeOf(DimClass::C);
+    const int64_t k = atLeast(DimClass::K, c > 1 ? kLeastBatchK : kLeastK);
     const int64_t m = atLeast(DimClass::M, limits.panelRows);
     const int64_t n = atLeast(DimClass::N, kLeastN);
     switch (dimClass) {
     case DimClass::C: // With sums that are worth a kernel.
-      return std::min({leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
-                       farRightElements / (atLeast(DimClass::N, kManyColumns) *
-                                           atLeast(DimClass::K, kLeastBatchK))});
+      return std::min(leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
+                      farRightElements / (atLeast(DimClass::N, kManyColumns) *
+                                          atLeast(DimClass::K, kLeastBatchK)));
     case DimClass::K:
       return std::min(leftElements / (c * m), rightElements / (c * n));
     case DimClass::M:
-      return std::min({kMostM, leftElements / (c * k)});
+      return std::min(kMostM, leftElements / (c * k));
     case DimClass::N:
-      return std::min({kMostN, rightElements / (c * k)});
+      return std::min(kMostN, rightElements / (c * k));
     }
     return 1;
   }
 
-  double resultSize() const { return dims.elements(Role::C); }
+  /// Gives the threads enough blocks of the sums if there are as many, else of the result, or at
+  /// last shorter ones of the sums.
+  void shareWork() {
+    const bool maySplit = maySplitSums && dims.elements(Role::C) <= kPrivateResult;
+    choice.sumsInParallel = maySplit && block.blocksOf(DimClass::K) >= enoughSums;
+    if (choice.sumsInParallel)
+      return;
+    const DimCounts whole = block.counts;
+    shrinkForTeam();
+    if (!maySplit || 2 * block.tasks() >= enoughTasks)
+      return;
+    const DimCounts shrunk = std::exchange(block.counts, whole);
+    choice.sumsInParallel = cutSums();
+    if (!choice.sumsInParallel)
+      block.counts = shrunk;
+  }
+
+  /// Cuts the sums into enough blocks for the team. Returns whether they are long enough.
+  bool cutSums() {
+    while (block.blocksOf(DimClass::K) < enoughSums)
+      if (!block.halve(DimClass::K, Role::A, kLeastK, 1))
+        return false;
+    return true;
+  }
 
   /// Cuts blocks until there are enough tasks or the sides are short, first along m: every task
   /// packs its block of L, while R is packed once for a row of them.
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
-      if (!halveBatch() && !block.halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
-          !block.halve(DimClass::N, Role::B, kLeastN, kStepN))
+      if (!halveBatch(leastBatch) &&
+          !block.halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
+          !block.halve(DimClass::N, Role::B, kLeastN, kStepN) && !halveBatch(1))
         return;
   }
 
-  /// Halves a batch unless that makes short pieces of a tensor and every thread has a task.
-  bool halveBatch() {
-    const int64_t least = block.tasks() < threads ? 1 : leastBatch;
+  /// Halves a batch that is larger than `least`. Returns whether it could.
+  bool halveBatch(int64_t least) {
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       if (dims[dim].dimClass != DimClass::C || block.counts[dim] <= least)
         continue;
@@ -478,7 +499,7 @@ private:
   int64_t elementBytes;
   const BlockLimits limits;
   bool isSerial;
-  int64_t enoughTasks, threads, enoughSums;
+  int64_t enoughTasks, enoughSums;
   bool maySplitSums;
   int64_t leastBatch = 1; ///< indices of a batch that make runs which are not short
   BlockCounts block;

@@ -184,13 +184,13 @@ bool goesInRuns(const WorkDims &dims) {
 
 bool isStreaming(const WorkDims &dims) {
   constexpr int64_t kNarrow = 4, kBatch = 8, kFewRows = 12;
-  constexpr double kTinyProduct = 1024, kSmallProduct = 8192;
+  constexpr double kTinyProduct = 1024;
   const int64_t m = dims.extentOf(DimClass::M);
   const int64_t n = dims.extentOf(DimClass::N);
   const int64_t k = dims.extentOf(DimClass::K);
   const double product = toDouble(m) * toDouble(n) * toDouble(k);
   if (m < kNarrow || n < kNarrow)
-    return std::min({m, n, k}) == 1 || product < kSmallProduct ||
+    return std::min({m, n, k}) == 1 || product <= kTinyProduct ||
            (isVectorised(dims) && goesInRuns(dims));
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)

@@ -67,9 +67,9 @@ private:
 bool isResultAlongB(const WorkDims &dims);
 
 /// Whether a contraction moves more than it computes, so that its tensors are read in place: one
-/// operand is (nearly) a vector, the elements of a batch lie next to each other in the result and
-/// in an operand or are few sums, or a batch has products so small that a call for each
-/// would cost more.
+/// operand is (nearly) a vector, or the elements of a batch lie next to each other in the result
+/// and in an operand or are few sums, and kernels go along vectors of the largest tensor; or a
+/// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims);
 
 } // namespace einsumc
