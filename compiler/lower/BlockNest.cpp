@@ -18,14 +18,16 @@ namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
+/// A result of so many bytes has left the caches before it is used.
+constexpr int64_t kCacheBytes = 16 << 20;
 
 class BlockNest {
 public:
   BlockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest)
       : dims(dims), nest(nest), panelRows(BlockLimits(machine, elementBytes).panelRows),
         blocks(chooseBlocks(dims, elementBytes, machine, nest.serial, nest.maySplitSums)) {
-    nest.resultPastCaches =
-        blocks.kBlocks == 1 && !nest.adds && leavesCaches(dims.elements(Role::C), elementBytes);
+    const double bytes = dims.elements(Role::C) * static_cast<double>(elementBytes);
+    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
   }
 
   void run() {

@@ -45,11 +45,10 @@ constexpr int64_t kManyUses = 192;
 /// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
 /// pages of memory are opened for longer pieces than cache lines.
 constexpr int64_t kRunBytes = 512;
-/// The same of an operand that is used few times.
+/// The same of a large operand that is used few times, and what comes first.
 constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
-
-/// The shortest sums to which a batch of products cuts blocks.
-constexpr int64_t kLeastBatchK = 128, kManyColumns = 256;
+/// Sums and columns for which a batch of products leaves room in a block.
+constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
@@ -395,23 +394,24 @@ private:
     const auto atLeast = [&](DimClass of, int64_t elements) {
       return std::max(block.sizeOf(of), std::min(dims.extentOf(of), elements));
     };
-    const int64_t rightElements = limits.leftBytes / elementBytes;
-    const int64_t farRightElements = limits.rightBytes / elementBytes;
+    // R stays in the second-level cache, too, as it is used as seldom; not for a batch's sake.
+    const int64_t nearRight = limits.leftBytes / elementBytes;
+    const int64_t right = limits.rightBytes / elementBytes;
     const int64_t c = block.sizeOf(DimClass::C);
     const int64_t k = atLeast(DimClass::K, c > 1 ? kLeastBatchK : kLeastK);
     const int64_t m = atLeast(DimClass::M, limits.panelRows);
     const int64_t n = atLeast(DimClass::N, kLeastN);
     switch (dimClass) {
     case DimClass::C: // With sums that are worth a kernel.
-      return std::min(leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
-                      farRightElements / (atLeast(DimClass::N, kManyColumns) *
-                                          atLeast(DimClass::K, kLeastBatchK)));
+      return std::min(
+          leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
+          right / (atLeast(DimClass::N, kLeastBatchN) * atLeast(DimClass::K, kLeastBatchK)));
     case DimClass::K:
-      return std::min(leftElements / (c * m), rightElements / (c * n));
+      return std::min(leftElements / (c * m), nearRight / (c * n));
     case DimClass::M:
       return std::min(kMostM, leftElements / (c * k));
     case DimClass::N:
-      return std::min(kMostN, rightElements / (c * k));
+      return std::min(kMostN, nearRight / (c * k));
     }
     return 1;
   }

@@ -61,12 +61,6 @@ struct BlockLimits {
 BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
                          bool isSerial, bool maySplitSums = true);
 
-/// Whether a result of so many elements has left the caches before it is used.
-constexpr bool leavesCaches(double elements, int64_t elementBytes) {
-  constexpr int64_t kCacheBytes = 16 << 20;
-  return elements * toDouble(elementBytes) >= toDouble(kCacheBytes);
-}
-
 /// Below so many flops a team of threads costs more than it gains.
 constexpr double kSerialFlops = 200'000;
 

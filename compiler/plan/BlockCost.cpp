@@ -113,14 +113,12 @@ private:
   }
 
   double packsOfLeft() const {
-
     // Blocks of L follow each other within a block of R.
     return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
                ? 1
                : toDouble(blocks.nBlocks);
   }
   double packsOfRight() const {
-
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 

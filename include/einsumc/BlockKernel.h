@@ -67,9 +67,8 @@ public:
              std::initializer_list<int64_t> n, int64_t batch = 1) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
-
   /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
-
+  /// \param batch the same of the batch
   void operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
                   std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
                   bool accumulate, int64_t batch = 1) const noexcept;
@@ -84,7 +83,6 @@ private:
   /// A part of a side that one kernel computes.
   struct Tile {
     int64_t at = 0; ///< elements from the start of the block of A or B
-
     int64_t toC = 0;
     std::size_t size = 0;  ///< index into the side's sizes
     std::vector<Run> runs; ///< where C is written through a buffer
