@@ -9,6 +9,7 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/LocalCost.h"
+#include "compiler/plan/Streaming.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -5,7 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/lower/Nests.h"
-#include "compiler/plan/StreamCost.h"
+#include "compiler/plan/Streaming.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -38,8 +38,8 @@ constexpr int64_t kStepN = 12, kStepK = 16;
 /// where there is room, more. Rows of C are written past the caches or stay in them, so whole
 /// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
 /// so the less often it is used.
-constexpr int64_t kLongRow = 64;
 constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockCounts::kWrittenRow;
+constexpr int64_t kLongRow = 64;
 constexpr int64_t kReadRow = 96, kReusedRow = 48;
 constexpr int64_t kManyUses = 192;
 /// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
@@ -92,7 +92,6 @@ public:
       : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
-
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
         maySplitSums(maySplitSums), block(dims) {}
 
@@ -209,8 +208,8 @@ private:
       if (part >= count || least >= count)
         continue;
       part = std::max(part, least);
-      for (int64_t shorter = part; isInRow && 3 * shorter >= 2 * part && shorter >= least;
-           --shorter)
+      const int64_t shortest = std::max(least, ceilDiv(2 * part, 3));
+      for (int64_t shorter = part; isInRow && shorter >= shortest; --shorter)
         if (fullness(shorter * inRow) > fullness(part * inRow))
           part = shorter;
       count = part;

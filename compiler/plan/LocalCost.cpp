@@ -9,6 +9,7 @@
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/StreamCost.h"
+#include "compiler/plan/Streaming.h"
 #include "compiler/plan/WorkDims.h"
 
 #include <algorithm>

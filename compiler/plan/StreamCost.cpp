@@ -8,6 +8,7 @@
 
 #include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
+#include "compiler/plan/Streaming.h"
 
 #include "einsumc/StridedCopy.h"
 
@@ -25,7 +26,7 @@ public:
 
   LocalCost contraction() const {
     LocalCost cost;
-    const DimCounts counts = kernelCounts();
+    const DimCounts counts = streamedCounts(dims);
     double calls = dims.iterations();
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       calls /= toDouble(counts[dim]);
@@ -76,19 +77,6 @@ private:
     const std::size_t unit = dims.fastest(role);
     return unit != inner && inner < dims.size() && unit < dims.size() &&
            dims.stride(Role::C, unit) != 0 && dims.stride(role, inner) != 0;
-  }
-
-  /// Indices of each dim in one call of a tile's kernel: it goes along a dim of each class.
-  DimCounts kernelCounts() const {
-    DimCounts counts(dims.size(), 1);
-    const bool isLongerA = dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N);
-    for (const DimClass dimClass : {DimClass::C, DimClass::M, DimClass::N, DimClass::K}) {
-      const Role order = dimClass != DimClass::K ? Role::C : isLongerA ? Role::A : Role::B;
-      const DimIndices candidates = dims.bySpeed(dimClass, order);
-      if (!candidates.empty())
-        counts[candidates.front()] = std::min(dims.extent(candidates.front()), kStream);
-    }
-    return counts;
   }
 
   /// Of a kernel that vectorises along the fastest dim of the result; sums of a scalar or of

@@ -66,12 +66,6 @@ private:
 /// with one operand comes from B.
 bool isResultAlongB(const WorkDims &dims);
 
-/// Whether a contraction moves more than it computes, so that its tensors are read in place: one
-/// operand is (nearly) a vector, or the elements of a batch lie next to each other in the result
-/// and in an operand or are few sums, and kernels go along vectors of the largest tensor; or a
-/// batch has products so small that packing each would cost more.
-bool isStreaming(const WorkDims &dims);
-
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_WORKDIMS_H

@@ -1,0 +1,31 @@
+//===- Streaming.h - contractions that are computed on their tensors in place -----------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_STREAMING_H
+#define EINSUMC_PLAN_STREAMING_H
+
+#include "compiler/plan/WorkDims.h"
+
+namespace einsumc {
+
+/// Elements at a time of kernels that stream through memory.
+constexpr int64_t kStream = 2048;
+/// The same where an operand is read across its lines, so that these stay in the second-level cache
+/// until they are used up: the side of the squares that are transposed.
+constexpr int64_t kCrossed = 128;
+
+/// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
+DimCounts streamedCounts(const WorkDims &dims);
+
+/// Whether a contraction moves more than it computes, so that its tensors are read in place: one
+/// operand is (nearly) a vector, or the elements of a batch lie next to each other in the result
+/// and in an operand or are few sums, and kernels go along vectors of the largest tensor; or a
+/// batch has products so small that packing each would cost more.
+bool isStreaming(const WorkDims &dims);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_STREAMING_H
