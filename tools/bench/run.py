@@ -3,11 +3,12 @@
 
 SET is the name of a table in tools/bench/sets (tccg, trees, gemm, bandwidth, tiny) or the path of
 one: tab-separated lines of a name, an einsum (or the name of an .ein file beside the table), sizes
-and an optional path. random:SEED:COUNT draws as many contractions of odd extents. The roofline of a
-case is the sum over its nodes of max(flops / peak, bytes / triad), bytes being each operand and
-each result once; peak and triad are measured in the same run, again after every few cases. Times
-are medians, on one rank. The column pred/meas is what the compiler predicts (from --machine, or the
-built-in machine) over the time.
+and an optional path. random:SEED:COUNT draws as many contractions of odd extents, narrow:SEED:COUNT
+those without rows, columns or sums, unary:SEED:COUNT permutations and sums of one tensor. The
+roofline of a case is the sum over its nodes of max(flops / peak, bytes / triad), bytes being each
+operand and each result once; peak and triad are measured in the same run, again after every few
+cases. Times are medians, on one rank. The column pred/meas is what the compiler predicts (from
+--machine, or the built-in machine) over the time.
 
 Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
 is not installed is left out. Time on an otherwise idle machine.
@@ -34,13 +35,9 @@ SHORT_RUN = 0.1  # seconds that the evaluations of a case should take at least
 
 def read_set(name):
     """The cases of a table, or drawn ones, as (name, arguments of einsumc: what to evaluate)."""
-    if name.startswith("random:"):
-        try:
-            seed, count = (int(number) for number in name.split(":")[1:])
-        except ValueError:
-            sys.exit(f"run.py: '{name}' is not of the form random:SEED:COUNT")
-        for index, (einsum, sizes) in enumerate(draw.contractions(seed, count)):
-            yield f"random{seed}-{index}", [f"--einsum={einsum}", f"--sizes={sizes}"]
+    if name.startswith(draw.KINDS):
+        for case, einsum, sizes in draw.read(name):
+            yield case, [f"--einsum={einsum}", f"--sizes={sizes}"]
         return
     path = name if os.path.exists(name) else os.path.join(HERE, "sets", name + ".tsv")
     with open(path) as file:
