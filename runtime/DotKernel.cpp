@@ -84,6 +84,17 @@ template <class T> Blocks<T> blocksOf(int64_t rows, int64_t columns) {
 } // namespace
 
 template <class T> void multiplyDots(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  // Rows that are used once come one after the other, as memory is read the fastest.
+  if (s.n == 1 || s.m == 1) {
+    const BlockLoop batch = {s.c, s.aC, s.bC, s.cC};
+    const BlockLoop lines =
+        s.n == 1 ? BlockLoop{s.m, s.aM, 0, s.cM} : BlockLoop{s.n, 0, s.bN, s.cN};
+    const BlockLoop &inner = lines.count > 1 ? lines : batch,
+                    &outer = lines.count > 1 ? batch : lines;
+    for (int64_t i = 0; i < outer.count; ++i, a += outer.a, b += outer.b, c += outer.c)
+      multiplyBlocks<T, 1, 1>(s, inner, a, b, c);
+    return;
+  }
   if (s.m <= kMostRows && s.n <= kMostColumns)
     return blocksOf<T>(s.m, s.n)(s, {s.c, s.aC, s.bC, s.cC}, a, b, c);
   const EvenPieces rows(s.m, kMostRows), columns(s.n, kMostColumns);

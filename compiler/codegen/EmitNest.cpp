@@ -29,6 +29,8 @@ public:
   void run() {
     if (nest.kernel == NestKernel::Stream)
       emitTileKernels();
+    else if (nest.kernel == NestKernel::Reorder)
+      emitReorderingKernel();
     else if (nest.left == BlockAccess::Fetched)
       emitFetchingKernel();
     else
@@ -60,17 +62,12 @@ private:
             << scope.buffer(nest.rightRole()).name << ".\n";
   }
 
-  /// The stride of a role's tensor, or of its square in scratch, along a side of at most one dim.
+  /// The stride of a role's tensor along a side of at most one dim.
   std::string strideAlong(Role role, const NestSide &side) const {
     if (side.dims.empty())
       return "0";
-    const std::size_t dim = side.dims.front().dim;
-    return nest.crossed && role == crossedRole() && dim == nest.crossed->along
-               ? "1"
-               : scope.stride(role, dim);
+    return scope.stride(role, side.dims.front().dim);
   }
-
-  Role crossedRole() const { return nest.crossed->isLeft ? nest.leftRole() : nest.rightRole(); }
 
   void emitTileKernels() {
     kernel = scope.fresh("kernels");
@@ -144,6 +141,25 @@ private:
     emitKernel("FetchingKernel", format);
   }
 
+  /// A kernel for blocks whose dims have one order, as they lie there or in scratch.
+  void emitReorderingKernel() {
+    kernel = scope.fresh("kernel");
+    std::vector<std::string> format;
+    if (nest.left == BlockAccess::Packed)
+      format.emplace_back(".packsA = true");
+    if (nest.right == BlockAccess::Packed)
+      format.emplace_back(".packsB = true");
+    if (nest.resultThroughScratch)
+      format.emplace_back(".resultInScratch = true");
+    if (nest.vectorDims > 1)
+      addField(format, "vectorDims", std::to_string(nest.vectorDims));
+    if (nest.resultPastCaches)
+      format.emplace_back(".pastCaches = true");
+    emitKernelComment("Blocks, innermost dim first");
+    members << "const ec::ReorderingKernel<" << type << "> " << kernel << "{"
+            << blockDims(nest.block) << ", {" << join(format, ", ") << "}};\n";
+  }
+
   /// A kernel for blocks, packed (L in panels, R in columns along k) or in place.
   void emitBlockKernel() {
     kernel = scope.fresh("kernel");
@@ -207,12 +223,23 @@ private:
            (offset == 0 ? "" : " + " + std::to_string(offset));
   }
 
+  /// Whether blocks are packed for every call: they repeat along dims that their tensor lacks.
+  bool repacks() const {
+    return nest.vectorDims > 1 &&
+           llvm::any_of(llvm::ArrayRef(nest.block.dims).take_front(nest.vectorDims),
+                        [&](const SideDim &part) {
+                          return stepOf(nest, part.dim) < nest.dims[part.dim].extent;
+                        });
+  }
+
   /// Where blocks are packed to, and which ones lie there.
   void emitScratchPointers(bool inTeam) {
     auto emit = [&](BlockAccess access, const char *side, int64_t offset) {
       if (access == BlockAccess::Packed)
         body << type << " *const packed" << side << " = " << scratchPointer(offset, inTeam) << ";\n"
-             << "const " << type << " *in" << side << " = nullptr; // the block that is packed\n";
+             << (repacks() ? ""
+                           : "const " + type + " *in" + side +
+                                 " = nullptr; // the block that is packed\n");
     };
     emit(nest.left, "L", scratch.left);
     emit(nest.right, "R", scratch.right);
@@ -343,8 +370,9 @@ private:
     const bool isLeft = role == nest.leftRole();
     if (role == Role::C || (isLeft ? nest.left : nest.right) != BlockAccess::Packed)
       return;
-    if (nest.crossed)
-      emitTranspose(isLeft ? "L" : "R", name, role);
+    if (nest.kernel == NestKernel::Reorder)
+      emitPack(isLeft ? "L" : "R", name, isLeft ? "packA" : "packB",
+               ", {" + countsOf(nest.block) + "}");
     else if (isLeft)
       emitPack("L", "l", "packA", sizesOf(nest.m, nest.k));
     else
@@ -354,6 +382,10 @@ private:
   /// \param sizes of the block, as further arguments
   void emitPack(const std::string &side, const char *source, const char *pack,
                 const std::string &sizes) {
+    if (repacks()) {
+      body << kernel << "." << pack << "(packed" << side << ", " << source << sizes << ");\n";
+      return;
+    }
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
          << (tracesBlocks ? traceSpan("Pack") : "") << kernel << "." << pack << "(packed" << side
          << ", " << source << sizes << ");\n}\n";
@@ -364,18 +396,6 @@ private:
                       const std::string &further = "") const {
     return ", {" + countsOf(first) + "}, {" + countsOf(second) + "}" +
            (further.empty() ? "" : ", " + further) + batchCount();
-  }
-
-  /// Copies the square of a crossed operand into scratch, row after row as the kernel takes them.
-  void emitTranspose(const std::string &side, const char *source, Role role) {
-    const CrossedDim &crossed = *nest.crossed;
-    auto loop = [&](std::size_t dim, int64_t to) {
-      return "{.extent = " + countOf({dim, stepOf(nest, dim)}) + ", .to = " + std::to_string(to) +
-             ", .from = " + scope.stride(role, dim) + "}";
-    };
-    body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
-         << "ec::copyStrided<" << type << ">(packed" << side << ", " << source << ", {"
-         << loop(crossed.along, 1) << ", " << loop(crossed.dim, rowStride(nest)) << "});\n}\n";
   }
 
   std::string countsOf(const NestSide &side) const {
@@ -392,6 +412,13 @@ private:
     }
     if (tracesBlocks)
       body << traceSpan("Kernel");
+    if (nest.kernel == NestKernel::Reorder) {
+      body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
+           << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, "
+           << (nest.resultThroughScratch ? "blockOfC" : "nullptr") << ", {" << countsOf(nest.block)
+           << "}, " << accumulate << ");\n";
+      return;
+    }
     if (nest.left == BlockAccess::Fetched) {
       body << kernel << "(l, packedR, c, " << (nest.resultThroughScratch ? "blockOfC" : "nullptr")
            << ", {" << countsOf(nest.m) << "}, " << accumulate << ");\n";
@@ -406,28 +433,8 @@ private:
     auto count = [&](const NestSide &side) {
       return side.dims.empty() ? std::string("1") : countOf(side.dims.front());
     };
-    std::string left = "l", right = "r", result = "c";
-    if (nest.crossed) { // Row by row of its square.
-      const std::size_t dim = nest.crossed->dim;
-      const std::string row = scope.fresh("row_", dim);
-      auto add = [&](std::string &pointer, const std::string &stride) {
-        if (stride != "0")
-          pointer += " + " + row + " * " + stride;
-      };
-      if (nest.left == BlockAccess::Packed)
-        left = "packedL";
-      if (nest.right == BlockAccess::Packed)
-        right = "packedR";
-      const std::string rows = std::to_string(rowStride(nest));
-      add(left, nest.crossed->isLeft ? rows : scope.stride(nest.leftRole(), dim));
-      add(right, nest.crossed->isLeft ? scope.stride(nest.rightRole(), dim) : rows);
-      add(result, scope.stride(Role::C, dim));
-      body << "for (int64_t " << row << " = 0; " << row << " < "
-           << countOf({dim, stepOf(nest, dim)}) << "; ++" << row << ")\n";
-    }
     body << kernel << ".select(" << count(nest.c) << ", " << count(nest.m) << ", " << count(nest.n)
-         << ", " << count(nest.k) << ", " << accumulate << ")(" << left << ", " << right << ", "
-         << result << ");\n";
+         << ", " << count(nest.k) << ", " << accumulate << ")(l, r, c);\n";
   }
 
   const std::string type;

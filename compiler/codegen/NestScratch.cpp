@@ -62,8 +62,6 @@ int64_t rightBatchStride(const LocalNest &nest) {
              : apart(columnStride(nest) * nest.n.size());
 }
 
-int64_t rowStride(const LocalNest &nest) { return apart(stepOf(nest, nest.crossed->along)); }
-
 int64_t stepOf(const LocalNest &nest, std::size_t dim) {
   const auto loop = llvm::find_if(nest.loops, [&](const NestLoop &l) { return l.dim == dim; });
   return loop == nest.loops.end() ? nest.dims[dim].extent : loop->step;
@@ -81,11 +79,17 @@ ScratchPlan planScratch(const LocalNest &nest) {
     whole *= dim.dimClass == DimClass::K ? 1 : dim.extent;
   if (nest.sumsInParallel)
     plan.ownResult = take(whole);
-  const int64_t square = nest.crossed ? rowStride(nest) * stepOf(nest, nest.crossed->dim) : 0;
+
+  if (nest.kernel == NestKernel::Reorder) {
+    plan.left = nest.left == BlockAccess::Packed ? take(nest.blockElements[0]) : 0;
+    plan.right = nest.right == BlockAccess::Packed ? take(nest.blockElements[1]) : 0;
+    plan.result = nest.resultThroughScratch ? take(nest.blockElements[2]) : 0;
+    return plan;
+  }
   if (nest.left == BlockAccess::Packed)
-    plan.left = take(nest.crossed ? square : nest.c.size() * leftBatchStride(nest));
+    plan.left = take(nest.c.size() * leftBatchStride(nest));
   if (nest.right == BlockAccess::Packed)
-    plan.right = take(nest.crossed ? square : nest.c.size() * rightBatchStride(nest));
+    plan.right = take(nest.c.size() * rightBatchStride(nest));
   if (nest.resultThroughScratch)
     plan.result = take(resultStride(nest) * nest.n.size());
   return plan;

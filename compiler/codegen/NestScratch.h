@@ -26,8 +26,6 @@ int64_t resultStride(const LocalNest &nest);
 /// The distance of packed blocks of L and of R in a batch.
 int64_t leftBatchStride(const LocalNest &nest);
 int64_t rightBatchStride(const LocalNest &nest);
-/// The distance of rows of a square that a streaming nest transposes.
-int64_t rowStride(const LocalNest &nest);
 
 /// Indices of a dim that a step of its loop covers.
 int64_t stepOf(const LocalNest &nest, std::size_t dim);

@@ -18,8 +18,6 @@ namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
-/// A result of so many bytes has left the caches before it is used.
-constexpr int64_t kCacheBytes = 16 << 20;
 
 class BlockNest {
 public:

@@ -69,6 +69,8 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
     nest.dims[d].dimClass = dims[d].dimClass;
   if (isStreaming(dims))
     streamNest(dims, nest);
+  else if (isReordering(dims))
+    reorderNest(dims, tree.elementType(), machine, nest);
   else
     blockNest(dims, sizeInBytes(tree.elementType()), machine, nest);
   return nest;

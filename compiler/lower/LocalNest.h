@@ -61,17 +61,9 @@ enum class BlockAccess : uint8_t {
 
 enum class NestKernel : uint8_t {
   Stream, ///< one call a tile with at most one dim a role, read and written in place
-  Block,  ///< products of blocks of many dims, cut into tiles of the size of registers and caches
-};
-
-/// A dim that a kernel of a streaming nest does not go along, though an operand is contiguous
-/// there: a square of the operand is transposed into scratch, and the kernel takes its rows one by
-/// one.
-struct CrossedDim {
-  std::size_t dim = 0;   ///< index into LocalNest::dims; a loop has it in steps
-  bool isLeft = false;   ///< whose square, L's or R's
-  std::size_t along = 0; ///< the dim that the kernel goes along
-  bool operator==(const CrossedDim &) const = default;
+  /// Blocks of many dims, copied where they must be into one order of the dims, along vectors.
+  Reorder,
+  Block, ///< products of blocks of many dims, cut into tiles of the size of registers and caches
 };
 
 /// The local loop nest of a contraction: loops around a kernel that multiplies two blocks,
@@ -95,8 +87,11 @@ struct LocalNest {
   std::size_t panelDims = 0;
   int64_t panelCount = 0;
   int64_t panelRows = 0;
-  /// Of a streaming nest, whose crossed operand is then the one that is packed.
-  std::optional<CrossedDim> crossed;
+  /// Of a reordering nest: what it takes at a time, the innermost dim of a block first; how many of
+  /// these dims are the vectors; and the elements of the blocks of L, R and C.
+  NestSide block;
+  std::size_t vectorDims = 0;
+  std::array<int64_t, 3> blockElements = {};
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;

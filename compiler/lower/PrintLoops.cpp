@@ -94,11 +94,16 @@ private:
     auto access = [](BlockAccess a) {
       return a == BlockAccess::Packed ? " packed" : a == BlockAccess::Fetched ? " fetched" : "";
     };
-    stream << std::string(2 * depth, ' ') << (nest.kernel == NestKernel::Stream ? "tile" : "block")
-           << " c " << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
-           << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k) << ": "
-           << buffer(lowered.result).name << (nest.resultThroughScratch ? " through scratch" : "")
-           << " += " << left << access(nest.left) << " * " << right << access(nest.right) << "\n";
+    stream << std::string(2 * depth, ' ');
+    if (nest.kernel == NestKernel::Reorder)
+      stream << "block " << sideText(nest, nest.block);
+    else
+      stream << (nest.kernel == NestKernel::Stream ? "tile" : "block") << " c "
+             << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
+             << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k);
+    stream << ": " << buffer(lowered.result).name
+           << (nest.resultThroughScratch ? " through scratch" : "") << " += " << left
+           << access(nest.left) << " * " << right << access(nest.right) << "\n";
   }
 
   const Tree &tree;

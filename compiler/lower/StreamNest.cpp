@@ -29,21 +29,14 @@ public:
   void run() {
     nest.kernel = NestKernel::Stream;
     chooseSides();
-    findCrossed();
+
     std::vector<NestLoop> outer;
     std::vector<NestLoop> sums;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
       addLoops(dimClass, Role::C, outer);
     addLoops(DimClass::K, Role::A, sums);
-    std::stable_partition(outer.begin(), outer.end(),
-                          [&](const NestLoop &loop) { return !isCrossed(loop.dim); });
-    nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(outer) < kFewTasks &&
-                          iterations(sums) >= kFewTasks && dims.elements(Role::C) <= kPrivateResult;
-    const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
-    const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
-    nest.teamLoops = team.size();
-    nest.loops = team;
-    nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
+
+    shareLoops(dims, outer, sums, nest);
   }
 
 private:
@@ -53,11 +46,7 @@ private:
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K,
                   dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
-    for (std::size_t d = 0; d < nest.dims.size(); ++d)
-      if (isCrossed(d))
-        for (NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
-          for (SideDim &part : side->dims)
-            part.count = std::min(part.count, kCrossed);
+
     // Enough tasks for a team, from the dims that no kernel vectorises over last.
     for (NestSide *side : {&nest.n, &nest.m, &nest.c}) {
       if (side->dims.empty() || taskCount() >= kFewTasks)
@@ -77,44 +66,9 @@ private:
     return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
   }
 
-  /// Whether an operand is contiguous along a dim that no kernel goes along.
-  bool isCrossed(std::size_t dim) const {
-    const bool isInside =
-        llvm::any_of(std::array{&nest.c, &nest.m, &nest.n, &nest.k}, [&](const NestSide *side) {
-          return !side->dims.empty() && side->dims.front().dim == dim;
-        });
-    return !isInside && dims.extent(dim) > 1 &&
-           (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim));
-  }
-
-  /// Packs the operand that is crossed, if it is one, along one dim, and one that kernels go along.
-  void findCrossed() {
-    constexpr int64_t kShortest = 8;
-    std::vector<CrossedDim> found;
-    for (std::size_t d = 0; d < nest.dims.size(); ++d)
-      for (const bool isLeft : {true, false}) {
-        const Role role = isLeft ? Role::A : Role::B;
-        if (!isCrossed(d) || !dims.isUnit(role, d))
-          continue;
-        std::vector<std::size_t> sides;
-        for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
-          if (side->size() > 1 && dims.stride(role, side->dims.front().dim) != 0)
-            sides.push_back(side->dims.front().dim);
-        if (sides.size() != 1 || nest.dims[d].dimClass == DimClass::K ||
-            std::min(dims.extent(d), dims.extent(sides.front())) < kShortest)
-          return;
-        found.push_back({d, isLeft, sides.front()});
-      }
-    if (found.size() != 1)
-      return;
-    nest.crossed = found.front();
-    (nest.crossed->isLeft ? nest.left : nest.right) = BlockAccess::Packed;
-  }
-
   /// Indices of a dim that one iteration of the nest covers.
   int64_t stepOf(std::size_t dim) const {
-    if (nest.crossed && nest.crossed->dim == dim)
-      return std::min(dims.extent(dim), kCrossed);
+
     for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
       if (!side->dims.empty() && side->dims.front().dim == dim)
         return side->dims.front().count;
@@ -133,22 +87,34 @@ private:
   void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
     const DimIndices inOrder = dims.bySpeed(dimClass, role);
     for (std::size_t dim : llvm::reverse(inOrder))
-      if (stepOf(dim) < dims.extent(dim) || (nest.crossed && nest.crossed->dim == dim))
+      if (stepOf(dim) < dims.extent(dim))
         loops.push_back({dim, stepOf(dim)});
-  }
-
-  int64_t iterations(const std::vector<NestLoop> &loops) const {
-    int64_t product = 1;
-    for (const NestLoop &loop : loops)
-      product *= ceilDiv(dims.extent(loop.dim), loop.step);
-    return product;
   }
 
   const WorkDims &dims;
   LocalNest &nest;
 };
 
+int64_t iterations(const WorkDims &dims, const std::vector<NestLoop> &loops) {
+  int64_t product = 1;
+  for (const NestLoop &loop : loops)
+    product *= ceilDiv(dims.extent(loop.dim), loop.step);
+  return product;
+}
+
 } // namespace
+
+void shareLoops(const WorkDims &dims, const std::vector<NestLoop> &outer,
+                const std::vector<NestLoop> &sums, LocalNest &nest) {
+  nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(dims, outer) < kFewTasks &&
+                        iterations(dims, sums) >= kFewTasks &&
+                        dims.elements(Role::C) <= kPrivateResult;
+  const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
+  const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
+  nest.teamLoops = team.size();
+  nest.loops = team;
+  nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
+}
 
 void streamNest(const WorkDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/BlockCost.h"
+#include "compiler/plan/ReorderChoice.h"
 #include "compiler/plan/StreamCost.h"
 #include "compiler/plan/Streaming.h"
 #include "compiler/plan/WorkDims.h"
@@ -29,6 +30,11 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const WorkDims usualDims = isUsuallySwapped ? dims.exchanged() : dims;
   if (isStreaming(dims)) {
     LocalCost cost = streamCost(usualDims, work.type, machine);
+    cost.swapped = isUsuallySwapped;
+    return cost;
+  }
+  if (isReordering(dims)) {
+    LocalCost cost = chooseReordering(usualDims, work.type, machine).cost;
     cost.swapped = isUsuallySwapped;
     return cost;
   }

@@ -18,6 +18,10 @@ namespace einsumc {
 
 namespace {
 
+/// The side of squares, in elements, in which a tensor is read that is contiguous along other dims
+/// than the result.
+constexpr double kCrossed = 128;
+
 class StreamCost {
 public:
   StreamCost(const WorkDims &dims, ElementType type, const Machine &machine)
@@ -35,8 +39,8 @@ public:
         calls * machine.kernelOverhead / toDouble(machine.threads);
     for (const Role role : {Role::A, Role::B, Role::C}) {
       const double elements = dims.elements(role);
-      // What a kernel would cross is transposed, square by square.
-      cost.packSeconds += isCrossed(role) ? memory.pack({elements, toDouble(kCrossed), true})
+
+      cost.packSeconds += isCrossed(role) ? memory.pack({elements, kCrossed, true})
                                           : memory.rows(elements / dims.run(role, counts));
       cost.memorySeconds += memory.stream(elements);
     }

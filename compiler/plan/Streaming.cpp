@@ -15,6 +15,8 @@ namespace einsumc {
 
 namespace {
 
+/// Fewer rows or columns are not worth a block.
+constexpr int64_t kNarrow = 4;
 constexpr std::array kRoles = {Role::A, Role::B, Role::C};
 
 Role largest(const WorkDims &dims) {
@@ -42,13 +44,44 @@ bool isVectorised(const WorkDims &dims) {
 
 /// Whether kernels along the fastest dim of each class go along enough neighbours of every tensor
 /// that matters.
-bool goesInRuns(const WorkDims &dims) {
-  constexpr double kShare = 0.25, kShortest = 32;
+bool goesInRuns(const WorkDims &dims, double shortest) {
+  constexpr double kShare = 0.25;
   const DimCounts counts = streamedCounts(dims);
   const double most = dims.elements(largest(dims));
   return llvm::all_of(kRoles, [&](Role role) {
-    return dims.elements(role) < kShare * most || dims.run(role, counts) >= kShortest;
+    return dims.elements(role) < kShare * most || dims.run(role, counts) >= shortest;
   });
+}
+
+/// Whether it is a batch of products so small that packing each would cost more.
+bool hasTinyProducts(const WorkDims &dims) {
+  constexpr double kTiny = 1024;
+  return toDouble(dims.extentOf(DimClass::M)) * toDouble(dims.extentOf(DimClass::N)) *
+             toDouble(dims.extentOf(DimClass::K)) <=
+         kTiny;
+}
+
+/// Whether it lacks rows, columns or sums, or the elements of a batch of tiny products lie next to
+/// each other in the result. Other outer products have blocks of rows and columns.
+bool canReorder(const WorkDims &dims) {
+  const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
+  if (fewer == 1)
+    return true;
+  const bool isOuter = dims.extentOf(DimClass::K) == 1;
+  const bool isAlongBatch = dims[dims.fastest(Role::C)].dimClass == DimClass::C;
+  return (isOuter && fewer < kNarrow) || (isAlongBatch && (isOuter || hasTinyProducts(dims)));
+}
+
+/// Whether kernels go through the tensors in place along vectors and in runs; where blocks could be
+/// reordered, these must be long.
+bool goesInPlace(const WorkDims &dims) {
+  constexpr int64_t kVectors = 32;
+  constexpr double kShortRun = 32, kLongRun = 1024;
+  if (!isVectorised(dims))
+    return false;
+  return canReorder(dims)
+             ? dims.extent(dims.fastest(largest(dims))) >= kVectors && goesInRuns(dims, kLongRun)
+             : goesInRuns(dims, kShortRun);
 }
 
 } // namespace
@@ -66,15 +99,13 @@ DimCounts streamedCounts(const WorkDims &dims) {
 }
 
 bool isStreaming(const WorkDims &dims) {
-  constexpr int64_t kNarrow = 4, kBatch = 8, kFewRows = 12;
-  constexpr double kTinyProduct = 1024;
-  const int64_t m = dims.extentOf(DimClass::M);
-  const int64_t n = dims.extentOf(DimClass::N);
-  const int64_t k = dims.extentOf(DimClass::K);
-  const double product = toDouble(m) * toDouble(n) * toDouble(k);
-  if (m < kNarrow || n < kNarrow)
-    return std::min({m, n, k}) == 1 || product <= kTinyProduct ||
-           (isVectorised(dims) && goesInRuns(dims));
+  constexpr int64_t kBatch = 8, kFewRows = 12;
+  constexpr double kFew = 1 << 15;
+  const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
+  const bool isTinyInPlace =
+      hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFew);
+  if (fewer < kNarrow)
+    return dims.iterations() <= kFew || goesInPlace(dims) || isTinyInPlace;
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
@@ -83,8 +114,10 @@ bool isStreaming(const WorkDims &dims) {
   const std::size_t dim = batch.front();
   const bool isForBatches =
       dims.isUnit(Role::C, dim) &&
-      (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) || std::min(m, n) < kFewRows);
-  return (isForBatches && isVectorised(dims)) || product <= kTinyProduct;
+      (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) || fewer < kFewRows);
+  return (isForBatches && isVectorised(dims)) || isTinyInPlace;
 }
+
+bool isReordering(const WorkDims &dims) { return !isStreaming(dims) && canReorder(dims); }
 
 } // namespace einsumc

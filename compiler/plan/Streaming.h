@@ -13,9 +13,6 @@ namespace einsumc {
 
 /// Elements at a time of kernels that stream through memory.
 constexpr int64_t kStream = 2048;
-/// The same where an operand is read across its lines, so that these stay in the second-level cache
-/// until they are used up: the side of the squares that are transposed.
-constexpr int64_t kCrossed = 128;
 
 /// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
 DimCounts streamedCounts(const WorkDims &dims);
@@ -25,6 +22,10 @@ DimCounts streamedCounts(const WorkDims &dims);
 /// and in an operand or are few sums, and kernels go along vectors of the largest tensor; or a
 /// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims);
+
+/// Whether a contraction lacks rows, columns or sums, but the order of some tensor's dims keeps
+/// kernels from going through them in place.
+bool isReordering(const WorkDims &dims);
 
 } // namespace einsumc
 

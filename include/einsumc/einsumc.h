@@ -14,6 +14,7 @@
 #include "einsumc/FetchingKernel.h"
 #include "einsumc/Layout.h"
 #include "einsumc/Program.h"
+#include "einsumc/ReorderingKernel.h"
 #include "einsumc/SharedStorage.h"
 #include "einsumc/Slices.h"
 #include "einsumc/SteppingLoop.h"

@@ -1,8 +1,9 @@
-"""random_contractions.py SEED COUNT DTYPE [large]: prints a case with so many random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large|narrow]: prints so many random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
 enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
 five dims and an A beyond the caches, which is fetched during the product if B has few columns.
+Narrow ones lack rows, columns or sums, and have many dims of batches.
 """
 
 import math
@@ -11,6 +12,7 @@ import sys
 
 ITERATIONS = 3_000_000
 LARGE_ITERATIONS, LARGE_ELEMENTS = 30_000_000, 1_200_000
+NARROW_ITERATIONS = 50_000
 CLASSES = {"C": "AB>", "M": "A>", "N": "B>", "K": "AB"}  # in which of A, B and the result
 
 
@@ -26,12 +28,15 @@ def extents_of(generator, count, iterations):
     return extents
 
 
-def draw_dims(generator, number, is_large):
+def draw_dims(generator, number, kind):
     """By letter: name, extent, and the tensors that have the dim."""
+    is_large, is_narrow = kind == "large", kind == "narrow"
     while True:
         count = generator.randint(3, 5) if is_large else generator.randint(2, 9)
-        classes = generator.choices("CMNK", weights=[1, 4, 4, 4], k=count)
+        classes = generator.choices("CMNK", weights=[4 if is_narrow else 1, 4, 4, 4], k=count)
         extents = extents_of(generator, count, LARGE_ITERATIONS if is_large else ITERATIONS)
+        if is_narrow and (set("MNK") <= set(classes) or math.prod(extents) < NARROW_ITERATIONS):
+            continue
 
         def size(of_classes):
             return math.prod(extent for extent, c in zip(extents, classes) if c in of_classes)
@@ -41,9 +46,9 @@ def draw_dims(generator, number, is_large):
                     for letter, extent, c in zip("abcdefghi", extents, classes)}
 
 
-def contraction(generator, number, is_large):
+def contraction(generator, number, kind):
     """The lines of one contraction: its declarations, then its oracle."""
-    dims = draw_dims(generator, number, is_large)
+    dims = draw_dims(generator, number, kind)
 
     def order(tensor):
         letters = [letter for letter, (_, _, where) in dims.items() if tensor in where]
@@ -67,11 +72,11 @@ def contraction(generator, number, is_large):
 
 def main():
     seed, count, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    is_large = sys.argv[4:] == ["large"]
+    kind = "".join(sys.argv[4:])
     generator = random.Random(seed)
-    print(f"# RANKS: {'1' if is_large else '1,3'}\ndtype {dtype};")
+    print(f"# RANKS: {'1' if kind == 'large' else '1,3'}\ndtype {dtype};")
     for number in range(count):
-        print("\n".join(contraction(generator, number, is_large)))
+        print("\n".join(contraction(generator, number, kind)))
 
 
 main()

@@ -1,0 +1,347 @@
+//===- ReorderChoice.cpp - blocks of contractions whose tensors have different orders ---------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/ReorderChoice.h"
+
+#include "compiler/plan/MemoryModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace einsumc {
+
+namespace {
+
+constexpr std::array kRoles = {Role::A, Role::B, Role::C};
+/// Tensors of at least this share of the largest one are read and written in long pieces.
+constexpr double kLargeShare = 0.125;
+/// Bytes of a tensor that should lie next to each other in a block.
+constexpr int64_t kWantedRun = 4096;
+/// Elements of a block along what kernels go along, and of all dims, if there are so many.
+constexpr int64_t kWantedVectors = 64, kLeastVolume = 8192;
+/// Sums of a block, so that it adds to the result seldom.
+constexpr int64_t kWantedSums = 16;
+/// Copies of shorter pieces are like transposes.
+constexpr int64_t kShortPiece = 32;
+/// Blocks for each thread.
+constexpr int64_t kTasks = 4;
+/// The share of the peak of loops with one multiply-add for each pair of loads.
+constexpr double kLoopShare = 0.125;
+
+/// A loop through the blocks of all tensors.
+struct Step {
+  int64_t count = 1;
+  std::array<int64_t, 3> strides = {};
+};
+
+class ReorderChooser {
+public:
+  ReorderChooser(const WorkDims &dims, ElementType type, const Machine &machine)
+      : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
+        memory(machine, toDouble(elementBytes), toDouble(elementBytes) * dims.footprint()),
+        counts(dims.size(), 1) {}
+
+  ReorderChoice run() {
+    growRuns();
+    for (const DimClass dimClass : {DimClass::M, DimClass::N, DimClass::K, DimClass::C})
+      for (const Role role : kRoles)
+        if (isLarge(role) && hasClass(role, dimClass))
+          consider(dims.bySpeed(dimClass, role), 1);
+    for (const Role role : kRoles)
+      if (isLarge(role))
+        considerMixed(role);
+    return *best;
+  }
+
+private:
+  bool isLarge(Role role) const {
+    double most = 0;
+    for (const Role other : kRoles)
+      most = std::max(most, dims.elements(other));
+    return dims.elements(role) >= kLargeShare * most;
+  }
+
+  bool hasDim(Role role, std::size_t dim) const { return dims.stride(role, dim) != 0; }
+
+  bool hasClass(Role role, DimClass dimClass) const {
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == dimClass && hasDim(role, dim))
+        return true;
+    return false;
+  }
+
+  int64_t volume() const {
+    int64_t product = 1;
+    for (const int64_t count : counts)
+      product *= count;
+    return product;
+  }
+
+  /// Sums of a block.
+  int64_t sums() const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::K)
+        product *= counts[dim];
+    return product;
+  }
+
+  /// Blocks of two tensors should stay in the second-level cache.
+  int64_t mostVolume() const {
+    const int64_t cache =
+        machine.caches.size() > 1 ? machine.caches[1].bytes / machine.threads : int64_t{1} << 19;
+    return std::max(cache / (4 * elementBytes), kLeastVolume);
+  }
+
+  int64_t tasks() const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      product *= ceilDiv(dims.extent(dim), counts[dim]);
+    return product;
+  }
+
+  bool mayGrowTo(std::size_t dim, int64_t count) const {
+    const double grown = toDouble(volume()) / toDouble(counts[dim]) * toDouble(count);
+    return grown <= toDouble(mostVolume()) &&
+           dims.iterations() / grown >= toDouble(kTasks * machine.threads);
+  }
+
+  /// Doubles the count of a dim; rather all of it than a little less.
+  bool grow(std::size_t dim) {
+    const int64_t extent = dims.extent(dim);
+    const int64_t twice = 3 * counts[dim] >= extent ? extent : 2 * counts[dim];
+    if (counts[dim] == extent || !mayGrowTo(dim, twice))
+      return false;
+    counts[dim] = twice;
+    return true;
+  }
+
+  /// The dim at which the neighbours in a tensor that a block has end.
+  std::optional<std::size_t> endOfRun(Role role) const {
+    for (const std::size_t dim : dims.inOrder(role))
+      if (counts[dim] < dims.extent(dim))
+        return dim;
+    return std::nullopt;
+  }
+
+  /// Longer runs by turns of the large tensor whose run is the shortest.
+  void growRuns() {
+    llvm::SmallVector<Role, 3> growing;
+    for (const Role role : kRoles)
+      if (isLarge(role))
+        growing.push_back(role);
+    const auto runOf = [&](Role role) { return dims.run(role, counts); };
+    while (!growing.empty()) {
+      const auto shortest =
+          llvm::min_element(growing, [&](Role a, Role b) { return runOf(a) < runOf(b); });
+      const std::optional<std::size_t> end = endOfRun(*shortest);
+      if (runOf(*shortest) * toDouble(elementBytes) >= toDouble(kWantedRun) || !end || !grow(*end))
+        growing.erase(shortest);
+    }
+    for (const std::size_t dim : dims.bySpeed(DimClass::K, largestWith(DimClass::K)))
+      while (sums() < kWantedSums && grow(dim)) {
+      }
+    for (const Role role : kRoles)
+      while (isLarge(role) && volume() < kLeastVolume) {
+        const std::optional<std::size_t> end = endOfRun(role);
+        if (!end || !grow(*end))
+          break;
+      }
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      counts[dim] = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
+  }
+
+  /// The fastest dims of a tensor as what kernels go along.
+  void considerMixed(Role role) {
+    DimIndices vectors;
+    int64_t length = 1;
+    for (const std::size_t dim : dims.inOrder(role)) {
+      if (length >= kWantedVectors)
+        break;
+      vectors.push_back(dim);
+      length *= counts[dim];
+    }
+    if (vectors.size() > 1)
+      consider(vectors, vectors.size());
+  }
+
+  /// Blocks whose innermost dims are \p vectors, followed by the others class by class.
+  void consider(const DimIndices &vectors, std::size_t vectorDims) {
+    ReorderChoice choice;
+    choice.counts = counts;
+    choice.order = vectors;
+    choice.vectorDims = vectorDims;
+    for (const DimClass dimClass : {DimClass::K, DimClass::M, DimClass::N, DimClass::C})
+      for (const std::size_t dim : dims.bySpeed(dimClass, largestWith(dimClass)))
+        if (!llvm::is_contained(vectors, dim))
+          choice.order.push_back(dim);
+    constexpr unsigned kAll = 1U << kRoles.size();
+    for (unsigned packed = 0; packed < kAll; ++packed) {
+      for (std::size_t role = 0; role < kRoles.size(); ++role)
+        choice.packs[role] = ((packed >> role) & 1U) != 0;
+      if (!isPossible(choice))
+        continue;
+      choice.cost = costOf(choice);
+      if (!best || choice.cost.seconds() < best->cost.seconds())
+        best = choice;
+    }
+  }
+
+  Role largestWith(DimClass dimClass) const {
+    Role largest = Role::C;
+    for (const Role role : kRoles)
+      if (hasClass(role, dimClass) &&
+          (!hasClass(largest, dimClass) || dims.elements(role) > dims.elements(largest)))
+        largest = role;
+    return largest;
+  }
+
+  /// Whether kernels find all tensors contiguous along the innermost dim, or the same all along it.
+  bool isPossible(const ReorderChoice &choice) const {
+    return llvm::all_of(kRoles, [&](Role role) {
+      if (choice.isPacked(role))
+        return true;
+      for (std::size_t v = 0; v < choice.vectorDims; ++v)
+        if (hasDim(role, choice.order[v]) != hasDim(role, choice.order.front()))
+          return false;
+      return !hasDim(role, choice.order.front()) || dims.isUnit(role, choice.order.front());
+    });
+  }
+
+  /// The loops of a block, those as one that continue each other in all tensors.
+  llvm::SmallVector<Step, 8> steps(const ReorderChoice &choice) const {
+    llvm::SmallVector<Step, 8> result;
+    std::array<int64_t, 3> sizes = {1, 1, 1};
+    for (const std::size_t dim : choice.order) {
+      Step next{choice.counts[dim], {}};
+      for (const Role role : kRoles) {
+        const auto index = static_cast<std::size_t>(role);
+        const int64_t count = choice.packedCount(dims, role, dim);
+        const bool isIn = hasDim(role, dim) || count > 1;
+        next.strides[index] = !choice.isPacked(role) ? dims.stride(role, dim)
+                              : isIn                 ? sizes[index]
+                                                     : 0;
+        sizes[index] *= count;
+      }
+      if (!result.empty() && next.count == 1)
+        continue;
+      const bool continues = !result.empty() && llvm::all_of(kRoles, [&](Role role) {
+        const auto index = static_cast<std::size_t>(role);
+        return next.strides[index] == result.back().strides[index] * result.back().count;
+      });
+      if (continues)
+        result.back().count *= next.count;
+      else
+        result.push_back(next);
+    }
+    return result;
+  }
+
+  LocalCost costOf(const ReorderChoice &choice) const {
+    LocalCost cost;
+    const double threads = toDouble(machine.threads);
+    for (const Role role : kRoles) {
+      cost.memorySeconds += memory.stream(dims.elements(role));
+      cost.packSeconds +=
+          choice.isPacked(role) ? packSeconds(choice, role) : inPlaceSeconds(choice, role);
+    }
+    const llvm::SmallVector<Step, 8> loops = steps(choice);
+    // One loop of each class is inside a call.
+    // The beginning and end of vectors, in calls of a kernel: each time, and when their sums are
+    // complete.
+    constexpr double kOfDot = 0.5, kOfVectors = 0.125, kOfResult = 0.5;
+    double inCall = 1, sumsInCall = 1;
+    std::array<bool, 8> found = {};
+    for (const Step &step : loops) {
+      std::size_t kind = 0;
+      for (std::size_t role = 0; role < kRoles.size(); ++role)
+        kind += step.strides[role] != 0 ? std::size_t{1} << role : 0;
+      if (std::exchange(found[kind], true))
+        continue;
+      inCall *= toDouble(step.count);
+      if (step.strides[2] == 0)
+        sumsInCall = toDouble(step.count);
+    }
+    const int64_t lanes = machine.vectorBytes / elementBytes;
+    const double length = toDouble(loops.front().count);
+    const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
+    const bool isDot = loops.front().strides[2] == 0;
+    const double overheads =
+        (isDot ? kOfDot : kOfVectors + kOfResult / sumsInCall) / length + 1 / inCall;
+    cost.kernelSeconds =
+        2 * dims.iterations() * padded / (kLoopShare * machine.flopsPerSecond(type)) +
+        dims.iterations() * overheads * machine.kernelOverhead / threads;
+    return cost;
+  }
+
+  /// Kernels wait for memory, the longer the shorter the pieces are; lines of the result that are
+  /// written in place are read before.
+  double inPlaceSeconds(const ReorderChoice &choice, Role role) const {
+    constexpr double kShort = 1024;
+    const double elements = dims.elements(role), run = dims.run(role, choice.counts);
+    const double more = role == Role::C ? 1 : kShort / (run * toDouble(elementBytes));
+    return (1 + more) * memory.stream(elements) + memory.rows(elements / run);
+  }
+
+  /// Neighbours in a tensor that are neighbours in its packed block.
+  int64_t piece(const ReorderChoice &choice, Role role) const {
+    int64_t length = 1;
+    for (const std::size_t dim : choice.order) {
+      if (!hasDim(role, dim))
+        continue;
+      if (dims.stride(role, dim) != length)
+        break;
+      length *= choice.counts[dim];
+      if (choice.counts[dim] < dims.extent(dim))
+        break;
+    }
+    return length;
+  }
+
+  double packSeconds(const ReorderChoice &choice, Role role) const {
+    const bool isTransposed = piece(choice, role) < kShortPiece;
+    double elements = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (hasDim(role, dim))
+        elements *= toDouble(dims.extent(dim));
+      else
+        elements *= toDouble(choice.packedCount(dims, role, dim)) *
+                    toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
+    const double run = dims.run(role, choice.counts);
+    // The rate is of squares that fill registers; pieces of any length take longer, most of all to
+    // be written.
+    constexpr double kOfOperand = 2, kOfResult = 4;
+    const double again = std::max(elements - dims.elements(role), 0.0) +
+                         (isTransposed ? (role == Role::C ? kOfResult : kOfOperand) * elements : 0);
+    return memory.pack({dims.elements(role), run, isTransposed}) +
+           again * toDouble(elementBytes) / machine.pack.transposed.rate;
+  }
+
+  const WorkDims &dims;
+  ElementType type;
+  const Machine &machine;
+  int64_t elementBytes;
+  MemoryModel memory;
+  DimCounts counts;
+  std::optional<ReorderChoice> best;
+};
+
+} // namespace
+
+int64_t ReorderChoice::packedCount(const WorkDims &dims, Role role, std::size_t dim) const {
+  const auto has = [&](std::size_t d) { return dims.stride(role, d) != 0; };
+  const auto vectors = llvm::ArrayRef(order).take_front(vectorDims);
+  const bool isRepeated = llvm::is_contained(vectors, dim) && llvm::any_of(vectors, has);
+  return has(dim) || isRepeated ? counts[dim] : 1;
+}
+
+ReorderChoice chooseReordering(const WorkDims &dims, ElementType type, const Machine &machine) {
+  return ReorderChooser(dims, type, machine).run();
+}
+
+} // namespace einsumc

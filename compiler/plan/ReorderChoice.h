@@ -1,0 +1,39 @@
+//===- ReorderChoice.h - blocks of contractions whose tensors have different orders -----------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_REORDERCHOICE_H
+#define EINSUMC_PLAN_REORDERCHOICE_H
+
+#include "compiler/plan/WorkDims.h"
+
+#include <array>
+
+namespace einsumc {
+
+/// Blocks of a contraction without rows, columns or sums, in which the tensors have one order of
+/// the dims: as they lie there or, where they are packed, in scratch.
+struct ReorderChoice {
+  DimCounts counts; ///< by dim: indices in a block
+  DimIndices order; ///< the dims of a block, the innermost first
+  /// The first so many dims are what kernels go along as one: a packed operand with some of them
+  /// has its elements repeated along the others.
+  std::size_t vectorDims = 1;
+  std::array<bool, 3> packs = {}; ///< by role: whether its blocks lie in scratch
+  LocalCost cost;
+
+  bool isPacked(Role role) const { return packs[static_cast<std::size_t>(role)]; }
+  /// Elements of a packed block along a dim: 1 if it has neither the dim nor repeats along it.
+  int64_t packedCount(const WorkDims &dims, Role role, std::size_t dim) const;
+};
+
+/// Chooses blocks that all large tensors have in long pieces, and of the orders of their dims that
+/// one of the tensors suggests the one that is the cheapest by the machine's rates.
+/// \pre isReordering(dims)
+ReorderChoice chooseReordering(const WorkDims &dims, ElementType type, const Machine &machine);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_REORDERCHOICE_H
