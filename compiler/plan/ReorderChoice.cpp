@@ -44,26 +44,29 @@ public:
   ReorderChooser(const WorkDims &dims, ElementType type, const Machine &machine)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
         memory(machine, toDouble(elementBytes), toDouble(elementBytes) * dims.footprint()),
-        counts(dims.size(), 1) {}
+        large(largeOf(dims)), counts(dims.size(), 1) {}
 
   ReorderChoice run() {
     growRuns();
     for (const DimClass dimClass : {DimClass::M, DimClass::N, DimClass::K, DimClass::C})
-      for (const Role role : kRoles)
-        if (isLarge(role) && hasClass(role, dimClass))
+      for (const Role role : large)
+        if (hasClass(role, dimClass))
           consider(dims.bySpeed(dimClass, role), 1);
-    for (const Role role : kRoles)
-      if (isLarge(role))
-        considerMixed(role);
+    for (const Role role : large)
+      considerMixed(role);
     return *best;
   }
 
 private:
-  bool isLarge(Role role) const {
+  static llvm::SmallVector<Role, 3> largeOf(const WorkDims &dims) {
     double most = 0;
-    for (const Role other : kRoles)
-      most = std::max(most, dims.elements(other));
-    return dims.elements(role) >= kLargeShare * most;
+    for (const Role role : kRoles)
+      most = std::max(most, dims.elements(role));
+    llvm::SmallVector<Role, 3> result;
+    for (const Role role : kRoles)
+      if (dims.elements(role) >= kLargeShare * most)
+        result.push_back(role);
+    return result;
   }
 
   bool hasDim(Role role, std::size_t dim) const { return dims.stride(role, dim) != 0; }
@@ -98,13 +101,6 @@ private:
     return std::max(cache / (4 * elementBytes), kLeastVolume);
   }
 
-  int64_t tasks() const {
-    int64_t product = 1;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      product *= ceilDiv(dims.extent(dim), counts[dim]);
-    return product;
-  }
-
   bool mayGrowTo(std::size_t dim, int64_t count) const {
     const double grown = toDouble(volume()) / toDouble(counts[dim]) * toDouble(count);
     return grown <= toDouble(mostVolume()) &&
@@ -131,10 +127,8 @@ private:
 
   /// Longer runs by turns of the large tensor whose run is the shortest.
   void growRuns() {
-    llvm::SmallVector<Role, 3> growing;
-    for (const Role role : kRoles)
-      if (isLarge(role))
-        growing.push_back(role);
+    llvm::SmallVector<Role, 3> growing = large;
+
     const auto runOf = [&](Role role) { return dims.run(role, counts); };
     while (!growing.empty()) {
       const auto shortest =
@@ -146,8 +140,8 @@ private:
     for (const std::size_t dim : dims.bySpeed(DimClass::K, largestWith(DimClass::K)))
       while (sums() < kWantedSums && grow(dim)) {
       }
-    for (const Role role : kRoles)
-      while (isLarge(role) && volume() < kLeastVolume) {
+    for (const Role role : large)
+      while (volume() < kLeastVolume) {
         const std::optional<std::size_t> end = endOfRun(role);
         if (!end || !grow(*end))
           break;
@@ -252,9 +246,6 @@ private:
     }
     const llvm::SmallVector<Step, 8> loops = steps(choice);
     // One loop of each class is inside a call.
-    // The beginning and end of vectors, in calls of a kernel: each time, and when their sums are
-    // complete.
-    constexpr double kOfDot = 0.5, kOfVectors = 0.125, kOfResult = 0.5;
     double inCall = 1, sumsInCall = 1;
     std::array<bool, 8> found = {};
     for (const Step &step : loops) {
@@ -270,6 +261,8 @@ private:
     const int64_t lanes = machine.vectorBytes / elementBytes;
     const double length = toDouble(loops.front().count);
     const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
+    // Where vectors begin and end, in calls of a kernel: each time, and when sums are complete.
+    constexpr double kOfDot = 0.5, kOfVectors = 0.125, kOfResult = 0.5;
     const bool isDot = loops.front().strides[2] == 0;
     const double overheads =
         (isDot ? kOfDot : kOfVectors + kOfResult / sumsInCall) / length + 1 / inCall;
@@ -327,6 +320,7 @@ private:
   const Machine &machine;
   int64_t elementBytes;
   MemoryModel memory;
+  const llvm::SmallVector<Role, 3> large;
   DimCounts counts;
   std::optional<ReorderChoice> best;
 };
