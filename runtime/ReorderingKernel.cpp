@@ -179,8 +179,8 @@ void ReorderingKernel<T>::fetch(const T *block, std::span<const Step> steps,
     return;
   const Loop row = nest.take(0);
   forEachStep(nest.loops(), [&](int64_t, int64_t from) {
-    for (int64_t i = 0; i < row.extent; i += kLine)
-      asm volatile("" ::"r"(block[from + i])); // a read that nothing needs
+    for (int64_t i = 0; i < row.extent; i += kLine) // reads that only bring lines
+      static_cast<void>(*static_cast<const volatile T *>(block + from + i));
   });
 }
 

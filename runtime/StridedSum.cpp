@@ -28,6 +28,8 @@ constexpr int64_t kSerialBytes = 32 * 1024;
 /// stay in the first-level cache.
 constexpr int kFew = 16;
 constexpr int kMany = 1024;
+/// Rows of fewer sums take longer than to compute them with what follows and to copy them.
+constexpr int64_t kShortRow = 64;
 
 /// So many terms of each sum are added without pairing.
 template <int Width> constexpr int64_t kTermsUnpaired = Width == 1 ? 4096 : 64;
@@ -173,6 +175,64 @@ void sumRows(T *target, const T *source, const Loop &row, std::span<const Loop> 
   });
 }
 
+/// Short loops of kept elements that together are neighbours in the source, though not in the
+/// target: their sums are computed next to each other, then copied.
+template <class T> class SourceRun {
+public:
+  /// Shorter runs are not worth a copy, longer ones leave the first-level cache.
+  static constexpr int64_t kLeast = 256, kMost = 4096;
+
+  /// \param kept not empty
+  explicit SourceRun(std::span<const Loop> kept) {
+    std::copy(kept.begin(), kept.end(), loops.begin());
+    const auto all = std::span<Loop>(loops).first(kept.size());
+    std::sort(all.begin(), all.end(), [](const Loop &a, const Loop &b) { return a.from < b.from; });
+    while (inRun < all.size() && all[inRun].from == length && length * all[inRun].extent <= kMost)
+      length *= all[inRun++].extent;
+    outer = all.subspan(inRun);
+    // A loop that would make the run too long has some of its steps at a time in it.
+    if (!outer.empty() && outer.front().from == length && 2 * length <= kMost) {
+      cut = outer.front();
+      outer = outer.subspan(1);
+    }
+  }
+  SourceRun(const SourceRun &) = delete;
+  SourceRun &operator=(const SourceRun &) = delete;
+
+  int64_t elements() const { return length * std::min(cut.extent, kMost / length); }
+
+  void sum(T *target, const T *source, std::span<const Loop> summed) const {
+    const int64_t piece = kMost / length;
+    for (int64_t at = 0; at < cut.extent; at += piece)
+      forEachStep(outer, [&](int64_t to, int64_t from) {
+        sumPiece(target + to + at * cut.to, source + from + at * cut.from,
+                 std::min(piece, cut.extent - at), summed);
+      });
+  }
+
+private:
+  void sumPiece(T *target, const T *source, int64_t steps, std::span<const Loop> summed) const {
+    T sums[kMost];
+    const int64_t width = length * steps;
+    for (int64_t x = 0; x < width; x += kMany)
+      sumPairwise<kMany>(sums + x, std::min<int64_t>(kMany, width - x), source + x, summed);
+    std::array<CopyLoop, LoopNest::kMaxLoops> back;
+    int64_t compact = 1;
+    for (std::size_t d = 0; d < inRun; ++d) {
+      back[d] = {loops[d].extent, loops[d].to, compact};
+      compact *= loops[d].extent;
+    }
+    back[inRun] = {steps, cut.to, compact};
+    copyStrided<T>(target, sums, std::span<const CopyLoop>(back.data(), inRun + 1));
+  }
+
+  std::array<Loop, LoopNest::kMaxLoops> loops;
+  std::span<const Loop> outer;
+  std::size_t inRun = 0;
+  int64_t length = 1;
+  Loop cut = {1, 0, 0};
+};
+
 /// Sums of so few terms that their number is a constant, one per step of \p inner.
 template <class T, int Terms>
 void sumShort(T *__restrict target, const T *__restrict source, const Loop &inner, int64_t step) {
@@ -200,6 +260,10 @@ void sumSerial(T *target, const T *source, std::span<const Loop> kept,
                std::span<const Loop> summed) {
   if (kept.empty())
     return sumPairwise<1>(target, 1, source, summed);
+  const SourceRun<T> run(kept);
+  if (run.elements() >= SourceRun<T>::kLeast && kept[innermostInSource(kept)].extent < kShortRow)
+    return run.sum(target, source, summed);
+
   // The loop of the rows goes to the front.
   std::array<Loop, LoopNest::kMaxLoops> ordered;
   std::copy(kept.begin(), kept.end(), ordered.begin());

@@ -333,6 +333,11 @@ TYPED_TEST(StridedCopyTest, SumsOfEveryKind) {
     this->expectSum({{2500, 2, 1}, {30, 0, 2500}});            // into a target with gaps
     this->expectSum({{200, 1, 201}, {60, 0, 200 * 200}});      // of diagonals
     this->expectSum({{200, 300, 1}, {300, 1, 200}});           // of nothing: a transpose
+    // Short loops that are neighbours in the source alone, the last of them longer than a run, and
+    // with a loop in between that is not.
+    this->expectSum({{3, 700, 1}, {5, 140, 3}, {7, 20, 15}, {20, 1, 105}, {6, 0, 2100}});
+    this->expectSum({{5, 1500, 1}, {1500, 1, 5}, {7, 0, 7500}});
+    this->expectSum({{9, 600, 1}, {4, 0, 9}, {40, 15, 36}, {15, 1, 1440}});
   }
 }
 
