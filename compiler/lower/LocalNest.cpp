@@ -68,7 +68,7 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
   for (std::size_t d = 0; d < nest.dims.size(); ++d)
     nest.dims[d].dimClass = dims[d].dimClass;
   if (isStreaming(dims))
-    streamNest(dims, nest);
+    streamNest(dims, machine, nest);
   else if (isReordering(dims))
     reorderNest(dims, tree.elementType(), machine, nest);
   else

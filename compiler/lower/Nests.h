@@ -18,7 +18,8 @@ constexpr int64_t kCacheBytes = 16 << 20;
 /// The sides and loops of a node that moves more than it computes: its tensors are streamed
 /// through, in place.
 /// \param dims of the nest, L being A
-void streamNest(const WorkDims &dims, LocalNest &nest);
+/// \param machine whose threads share the loops
+void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest);
 
 /// The blocks and loops of a node that moves more than it computes, and whose tensors have their
 /// dims in different orders.
@@ -27,7 +28,7 @@ void reorderNest(const WorkDims &dims, ElementType type, const Machine &machine,
 
 /// Gives the threads the \p outer loops of a node that moves more than it computes, or, where these
 /// have too few iterations, its \p sums.
-void shareLoops(const WorkDims &dims, const std::vector<NestLoop> &outer,
+void shareLoops(const WorkDims &dims, const Machine &machine, const std::vector<NestLoop> &outer,
                 const std::vector<NestLoop> &sums, LocalNest &nest);
 
 /// The sides and loops of a node that computes more than it moves: blocks for the caches, packed.

@@ -18,7 +18,7 @@ namespace {
 class ReorderNest {
 public:
   ReorderNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
-      : dims(dims), nest(nest), blocks(chooseReordering(dims, type, machine)),
+      : dims(dims), machine(machine), nest(nest), blocks(chooseReordering(dims, type, machine)),
         elementBytes(sizeInBytes(type)) {}
 
   void run() {
@@ -38,7 +38,7 @@ public:
     addLoops(DimClass::K, Role::A, sums);
     const double bytes = dims.elements(Role::C) * toDouble(elementBytes);
     nest.resultPastCaches = sums.empty() && !nest.adds && bytes >= kCacheBytes;
-    shareLoops(dims, outer, sums, nest);
+    shareLoops(dims, machine, outer, sums, nest);
   }
 
 private:
@@ -62,6 +62,7 @@ private:
   }
 
   const WorkDims &dims;
+  const Machine &machine;
   LocalNest &nest;
   const ReorderChoice blocks;
   const int64_t elementBytes;

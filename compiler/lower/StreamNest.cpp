@@ -16,27 +16,31 @@ namespace einsumc {
 
 namespace {
 
-/// With fewer iterations a nest cannot keep a team busy.
-constexpr int64_t kFewTasks = 8;
+/// With fewer iterations a nest cannot keep a team busy: so many, or more for a thread.
+constexpr int64_t kFewTasks = 8, kTasksOfThread = 2;
 /// The largest result, in elements, of which each thread may have a copy: adding the copies up must
 /// cost little beside the sums, which are short in a node that streams.
 constexpr int64_t kPrivateResult = int64_t{1} << 16;
 
+int64_t enoughTasks(const Machine &machine) {
+  return std::max(kFewTasks, kTasksOfThread * machine.threads);
+}
+
 class StreamNest {
 public:
-  StreamNest(const WorkDims &dims, LocalNest &nest) : dims(dims), nest(nest) {}
+  StreamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest)
+      : dims(dims), machine(machine), enough(enoughTasks(machine)), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
     chooseSides();
-
     std::vector<NestLoop> outer;
     std::vector<NestLoop> sums;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
       addLoops(dimClass, Role::C, outer);
     addLoops(DimClass::K, Role::A, sums);
 
-    shareLoops(dims, outer, sums, nest);
+    shareLoops(dims, machine, outer, sums, nest);
   }
 
 private:
@@ -46,15 +50,13 @@ private:
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K,
                   dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
-
     // Enough tasks for a team, from the dims that no kernel vectorises over last.
     for (NestSide *side : {&nest.n, &nest.m, &nest.c}) {
-      if (side->dims.empty() || taskCount() >= kFewTasks)
+      if (side->dims.empty() || taskCount() >= enough)
         continue;
       SideDim &cut = side->dims.front();
       const int64_t extent = dims.extent(cut.dim);
-      cut.count =
-          std::max<int64_t>(std::min<int64_t>(cut.count, 16), ceilDiv(extent, 4 * kFewTasks));
+      cut.count = std::max<int64_t>(std::min<int64_t>(cut.count, 16), ceilDiv(extent, 4 * enough));
       cut.count = std::min(cut.count, extent);
     }
   }
@@ -92,6 +94,8 @@ private:
   }
 
   const WorkDims &dims;
+  const Machine &machine;
+  const int64_t enough;
   LocalNest &nest;
 };
 
@@ -104,10 +108,11 @@ int64_t iterations(const WorkDims &dims, const std::vector<NestLoop> &loops) {
 
 } // namespace
 
-void shareLoops(const WorkDims &dims, const std::vector<NestLoop> &outer,
+void shareLoops(const WorkDims &dims, const Machine &machine, const std::vector<NestLoop> &outer,
                 const std::vector<NestLoop> &sums, LocalNest &nest) {
-  nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(dims, outer) < kFewTasks &&
-                        iterations(dims, sums) >= kFewTasks &&
+  const int64_t enough = enoughTasks(machine);
+  nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(dims, outer) < enough &&
+                        iterations(dims, sums) >= enough &&
                         dims.elements(Role::C) <= kPrivateResult;
   const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
   const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
@@ -116,6 +121,8 @@ void shareLoops(const WorkDims &dims, const std::vector<NestLoop> &outer,
   nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
 }
 
-void streamNest(const WorkDims &dims, LocalNest &nest) { StreamNest(dims, nest).run(); }
+void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest) {
+  StreamNest(dims, machine, nest).run();
+}
 
 } // namespace einsumc
