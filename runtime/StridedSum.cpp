@@ -263,7 +263,6 @@ void sumSerial(T *target, const T *source, std::span<const Loop> kept,
   const SourceRun<T> run(kept);
   if (run.elements() >= SourceRun<T>::kLeast && kept[innermostInSource(kept)].extent < kShortRow)
     return run.sum(target, source, summed);
-
   // The loop of the rows goes to the front.
   std::array<Loop, LoopNest::kMaxLoops> ordered;
   std::copy(kept.begin(), kept.end(), ordered.begin());

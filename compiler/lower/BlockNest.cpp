@@ -87,25 +87,17 @@ private:
 
   void addLoops() {
     std::vector<NestLoop> tasks;
-    addLoops(DimClass::C, Role::C, tasks);
-    addLoops(DimClass::N, Role::B, tasks);
-    addLoops(DimClass::M, Role::A, tasks);
+    einsumc::addLoops(dims, DimClass::C, Role::C, blocks.taskCounts, tasks);
+    einsumc::addLoops(dims, DimClass::N, Role::B, blocks.taskCounts, tasks);
+    einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
     std::vector<NestLoop> sums;
-    addLoops(DimClass::K, Role::A, sums);
+    einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);
 
     nest.firstTeamLoop = nest.sumsInParallel || blocks.sumsInside ? 0 : sums.size();
     nest.teamLoops = nest.sumsInParallel ? sums.size() : tasks.size();
     nest.loops = blocks.sumsInside ? tasks : sums;
     const std::vector<NestLoop> &inner = blocks.sumsInside ? sums : tasks;
     nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
-  }
-
-  /// The loops over the blocks of a class, the slowest dim of the role's tensor outermost.
-  void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
-    const DimIndices order = dims.bySpeed(dimClass, role);
-    for (const std::size_t dim : llvm::reverse(order))
-      if (blocks.taskCounts[dim] < dims.extent(dim))
-        loops.push_back({dim, blocks.taskCounts[dim]});
   }
 
   const WorkDims &dims;

@@ -26,10 +26,19 @@ void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest);
 /// \param dims of the nest, L being A
 void reorderNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest);
 
-/// Gives the threads the \p outer loops of a node that moves more than it computes, or, where these
-/// have too few iterations, its \p sums.
-void shareLoops(const WorkDims &dims, const Machine &machine, const std::vector<NestLoop> &outer,
-                const std::vector<NestLoop> &sums, LocalNest &nest);
+/// Tasks that keep the threads of a node busy that moves more than it computes.
+int64_t enoughTasks(const Machine &machine);
+
+/// Adds the loops over a class, the slowest dim of the role's tensor outermost.
+/// \param counts by dim: indices of a step
+void addLoops(const WorkDims &dims, DimClass dimClass, Role role, const DimCounts &counts,
+              std::vector<NestLoop> &loops);
+
+/// The loops of a node that moves more than it computes; the threads share those over its result
+/// or, where these have too few iterations, its sums.
+/// \param counts by dim: indices of a step
+void shareLoops(const WorkDims &dims, const Machine &machine, const DimCounts &counts,
+                LocalNest &nest);
 
 /// The sides and loops of a node that computes more than it moves: blocks for the caches, packed.
 /// \param dims of the nest, L being A

@@ -31,14 +31,11 @@ public:
     nest.resultThroughScratch = blocks.isPacked(Role::C);
     for (std::size_t role = 0; role < nest.blockElements.size(); ++role)
       nest.blockElements[role] = elementsOf(static_cast<Role>(role));
-    std::vector<NestLoop> outer;
-    std::vector<NestLoop> sums;
-    for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
-      addLoops(dimClass, Role::C, outer);
-    addLoops(DimClass::K, Role::A, sums);
     const double bytes = dims.elements(Role::C) * toDouble(elementBytes);
-    nest.resultPastCaches = sums.empty() && !nest.adds && bytes >= kCacheBytes;
-    shareLoops(dims, machine, outer, sums, nest);
+    shareLoops(dims, machine, blocks.counts, nest);
+    const bool sumsInBlocks = llvm::any_of(
+        nest.loops, [&](const NestLoop &loop) { return dims[loop.dim].dimClass == DimClass::K; });
+    nest.resultPastCaches = !sumsInBlocks && !nest.adds && bytes >= kCacheBytes;
   }
 
 private:
@@ -51,14 +48,6 @@ private:
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       product *= blocks.packedCount(dims, role, dim);
     return product;
-  }
-
-  /// The loops over the blocks of a class, the slowest dim of the role's tensor outermost.
-  void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
-    const DimIndices order = dims.bySpeed(dimClass, role);
-    for (const std::size_t dim : llvm::reverse(order))
-      if (blocks.counts[dim] < dims.extent(dim))
-        loops.push_back({dim, blocks.counts[dim]});
   }
 
   const WorkDims &dims;

@@ -16,16 +16,6 @@ namespace einsumc {
 
 namespace {
 
-/// With fewer iterations a nest cannot keep a team busy: so many, or more for a thread.
-constexpr int64_t kFewTasks = 8, kTasksOfThread = 2;
-/// The largest result, in elements, of which each thread may have a copy: adding the copies up must
-/// cost little beside the sums, which are short in a node that streams.
-constexpr int64_t kPrivateResult = int64_t{1} << 16;
-
-int64_t enoughTasks(const Machine &machine) {
-  return std::max(kFewTasks, kTasksOfThread * machine.threads);
-}
-
 class StreamNest {
 public:
   StreamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest)
@@ -34,13 +24,10 @@ public:
   void run() {
     nest.kernel = NestKernel::Stream;
     chooseSides();
-    std::vector<NestLoop> outer;
-    std::vector<NestLoop> sums;
-    for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M})
-      addLoops(dimClass, Role::C, outer);
-    addLoops(DimClass::K, Role::A, sums);
-
-    shareLoops(dims, machine, outer, sums, nest);
+    DimCounts steps(dims.size());
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      steps[dim] = stepOf(dim);
+    shareLoops(dims, machine, steps, nest);
   }
 
 private:
@@ -70,7 +57,6 @@ private:
 
   /// Indices of a dim that one iteration of the nest covers.
   int64_t stepOf(std::size_t dim) const {
-
     for (const NestSide *side : {&nest.c, &nest.m, &nest.n, &nest.k})
       if (!side->dims.empty() && side->dims.front().dim == dim)
         return side->dims.front().count;
@@ -86,40 +72,13 @@ private:
     return product;
   }
 
-  void addLoops(DimClass dimClass, Role role, std::vector<NestLoop> &loops) const {
-    const DimIndices inOrder = dims.bySpeed(dimClass, role);
-    for (std::size_t dim : llvm::reverse(inOrder))
-      if (stepOf(dim) < dims.extent(dim))
-        loops.push_back({dim, stepOf(dim)});
-  }
-
   const WorkDims &dims;
   const Machine &machine;
   const int64_t enough;
   LocalNest &nest;
 };
 
-int64_t iterations(const WorkDims &dims, const std::vector<NestLoop> &loops) {
-  int64_t product = 1;
-  for (const NestLoop &loop : loops)
-    product *= ceilDiv(dims.extent(loop.dim), loop.step);
-  return product;
-}
-
 } // namespace
-
-void shareLoops(const WorkDims &dims, const Machine &machine, const std::vector<NestLoop> &outer,
-                const std::vector<NestLoop> &sums, LocalNest &nest) {
-  const int64_t enough = enoughTasks(machine);
-  nest.sumsInParallel = !nest.serial && nest.maySplitSums && iterations(dims, outer) < enough &&
-                        iterations(dims, sums) >= enough &&
-                        dims.elements(Role::C) <= kPrivateResult;
-  const std::vector<NestLoop> &team = nest.sumsInParallel ? sums : outer;
-  const std::vector<NestLoop> &inner = nest.sumsInParallel ? outer : sums;
-  nest.teamLoops = team.size();
-  nest.loops = team;
-  nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
-}
 
 void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest) {
   StreamNest(dims, machine, nest).run();

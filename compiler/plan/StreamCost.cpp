@@ -39,7 +39,6 @@ public:
         calls * machine.kernelOverhead / toDouble(machine.threads);
     for (const Role role : {Role::A, Role::B, Role::C}) {
       const double elements = dims.elements(role);
-
       cost.packSeconds += isCrossed(role) ? memory.pack({elements, kCrossed, true})
                                           : memory.rows(elements / dims.run(role, counts));
       cost.memorySeconds += memory.stream(elements);

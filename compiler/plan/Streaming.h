@@ -23,8 +23,8 @@ DimCounts streamedCounts(const WorkDims &dims);
 /// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims);
 
-/// Whether a contraction lacks rows, columns or sums, but the order of some tensor's dims keeps
-/// kernels from going through them in place.
+/// Whether a contraction lacks rows, columns or sums, or is a batch of tiny products, but the order
+/// of some tensor's dims keeps kernels from going through them in place.
 bool isReordering(const WorkDims &dims);
 
 } // namespace einsumc
