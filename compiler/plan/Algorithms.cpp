@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace einsumc {
 
@@ -185,14 +186,26 @@ namespace {
 /// A row of the table for one node, with what the user has chosen.
 class Naming {
 public:
-  Naming(const Tree &tree, NodeId node, const Row &row, const AlgorithmText &text)
-      : tree(tree), node(node), row(row), text(text) {}
+  Naming(const Tree &tree, NodeId node, const Row &row, const AlgorithmText &text, int64_t ranks)
+      : tree(tree), node(node), row(row), text(text), ranks(ranks) {}
 
-  std::variant<NodeSchedule, std::string> run(int64_t ranks) {
+  std::variant<NodeSchedule, std::string> run(const ScheduleSeconds &seconds) {
     chooseLoops();
-    const std::vector<int64_t> grid = chooseGrid(ranks);
+    grid = chooseGrid();
     if (!problem.empty())
       return problem;
+    std::variant<NodeSchedule, std::string> named = schedule();
+    if (const auto *usual = std::get_if<NodeSchedule>(&named); usual && seconds)
+      return cheapest(*usual, seconds);
+    return named;
+  }
+
+private:
+  /// The schedule of the loops, the grid and the chunks chosen so far.
+  std::variant<NodeSchedule, std::string> schedule() {
+    nextChunk = 0;
+    movesInSteps = false;
+    problem.clear();
     NodeSchedule schedule{{grid, 0}, {}};
     for (std::size_t i = 0; i < loops.size(); ++i)
       schedule.axes.push_back(axis(i));
@@ -208,7 +221,56 @@ public:
     return schedule;
   }
 
-private:
+  /// What takes the least time of the schedules whose dims the text leaves open: axis by axis the
+  /// loop dim, then the dim along which a lone traveller's chunks are cut.
+  NodeSchedule cheapest(NodeSchedule best, const ScheduleSeconds &seconds) {
+    double least = seconds(best);
+    // Whether what is chosen now is better than all before.
+    const auto isBetter = [&] {
+      const std::variant<NodeSchedule, std::string> named = schedule();
+      const auto *tried = std::get_if<NodeSchedule>(&named);
+      const double took = tried ? seconds(*tried) : least;
+      if (took >= least)
+        return false;
+      best = *tried;
+      least = took;
+      return true;
+    };
+    for (std::size_t i = 0; i < loops.size() && text.dims.empty(); ++i)
+      for (const DimId dim : tree.iterationDims(node)) {
+        if (dim == loops[i] || classOf(tree, node, dim) != classOf(tree, node, loops[i]))
+          continue;
+        const DimId before = std::exchange(loops[i], dim);
+        if (!isBetter())
+          loops[i] = before;
+      }
+    const std::optional<Role> traveller = loneTraveller(best);
+    if (!text.chunks.empty() || !traveller)
+      return best;
+    const std::vector<DimId> &dims = dimsOf(tree, node, *traveller);
+    for (int position = 0; position < static_cast<int>(dims.size()); ++position) {
+      if (tree.dim(dims[static_cast<std::size_t>(position)]).extent < ranks)
+        continue; // No chunk for some.
+      const std::optional<int> before = std::exchange(chunk, position);
+      if (!isBetter())
+        chunk = before;
+    }
+    return best;
+  }
+
+  /// What moves in chunks while the node computes, if it is one tensor.
+  std::optional<Role> loneTraveller(const NodeSchedule &schedule) const {
+    std::optional<Role> traveller;
+    for (std::size_t i = 0; i < schedule.axes.size(); ++i)
+      if (isStepping(schedule.axes[i].movement)) {
+        const std::optional<Role> role = travellerOf(classOf(tree, node, loops[i]));
+        if (traveller || !role)
+          return std::nullopt;
+        traveller = role;
+      }
+    return traveller;
+  }
+
   void fail(const std::string &what) {
     if (problem.empty())
       problem = "'" + text.name + "' " + what;
@@ -257,19 +319,19 @@ private:
     return std::nullopt;
   }
 
-  std::vector<int64_t> chooseGrid(int64_t ranks) {
+  std::vector<int64_t> chooseGrid() {
     if (!text.grid.empty()) {
       if (text.grid.size() != row.axes.size())
         fail("has a grid of " + countText(row.axes.size(), "dimension") + ", but grid= one of " +
              std::to_string(text.grid.size()));
       return text.grid;
     }
-    const std::optional<std::vector<int64_t>> grid = gridOf(row, ranks);
-    if (!grid)
+    const std::optional<std::vector<int64_t>> usual = gridOf(row, ranks);
+    if (!usual)
       fail("needs a grid with " +
            std::string(row.shape == Shape::Cube ? "axes of the same extent" : "a square in it") +
            ", which " + std::to_string(ranks) + " ranks are not");
-    return grid.value_or(std::vector<int64_t>{});
+    return usual.value_or(std::vector<int64_t>{});
   }
 
   AxisSchedule axis(std::size_t i) {
@@ -292,6 +354,8 @@ private:
   /// The position of the traveller that its chunks are cut along.
   std::optional<int> position(std::size_t i, Role role) {
     const std::vector<DimId> &dims = dimsOf(tree, node, role);
+    if (chunk)
+      return chunk;
     if (text.chunks.empty())
       return chunkPosition(tree, node, dims, loops, row.axes[i].chunks);
     if (nextChunk == text.chunks.size()) {
@@ -311,7 +375,10 @@ private:
   const NodeId node;
   const Row &row;
   const AlgorithmText &text;
+  const int64_t ranks;
   std::vector<DimId> loops;
+  std::vector<int64_t> grid;
+  std::optional<int> chunk; ///< the position tried for a lone traveller's chunks; none: the usual
   std::size_t nextChunk = 0;
   bool movesInSteps = false;
   std::string problem;
@@ -333,7 +400,8 @@ std::string checkAlgorithm(llvm::StringRef text) {
 }
 
 std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
-                                                       llvm::StringRef text, int64_t ranks) {
+                                                       llvm::StringRef text, int64_t ranks,
+                                                       const ScheduleSeconds &seconds) {
   if (std::string problem = checkAlgorithm(text); !problem.empty())
     return problem;
   if (text == "local")
@@ -341,7 +409,7 @@ std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId 
   const auto parsed = std::get<AlgorithmText>(parseAlgorithm(text));
   const auto row = std::find_if(table().begin(), table().end(),
                                 [&](const Row &r) { return r.name == parsed.name; });
-  return Naming(tree, node, *row, parsed).run(ranks);
+  return Naming(tree, node, *row, parsed, ranks).run(seconds);
 }
 
 std::vector<std::string> algorithmNames() {

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,12 +29,18 @@ NodeSchedule localSchedule(int64_t ranks, int64_t firstRank = 0);
 /// longer than 1.
 NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks);
 
+/// What a node takes by a schedule, in seconds.
+using ScheduleSeconds = std::function<double(const NodeSchedule &)>;
+
 /// The schedule that an algorithm's name, with or without choices (AlgorithmText), gives a node on
 /// so many ranks. What is not chosen: the grid is as square as the ranks factor, the dims of each
-/// class are the longest, chunks are cut along a traveller's longest other dim. On failure a text
-/// that says what the node lacks, or what is wrong with the name.
+/// class are those that take the least time, and chunks of a lone traveller are cut along the dim
+/// that does. Of equals, and without \p seconds, they are the longest, and chunks are cut along a
+/// traveller's longest other dim. On failure a text that says what the node lacks, or what is wrong
+/// with the name.
 std::variant<NodeSchedule, std::string> scheduleByName(const Tree &tree, NodeId node,
-                                                       llvm::StringRef text, int64_t ranks);
+                                                       llvm::StringRef text, int64_t ranks,
+                                                       const ScheduleSeconds &seconds = {});
 
 /// What is wrong with such a name for any node, or nothing.
 std::string checkAlgorithm(llvm::StringRef text);

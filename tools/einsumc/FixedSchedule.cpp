@@ -21,9 +21,10 @@ namespace {
 
 class Forcing {
 public:
-  Forcing(const Tree &tree, const Options &options, Diagnostics &diagnostics,
-          PartialSchedule &fixed)
-      : tree(tree), options(options), diagnostics(diagnostics), fixed(fixed) {}
+  Forcing(const Tree &tree, const Machine &machine, const Options &options,
+          Diagnostics &diagnostics, PartialSchedule &fixed)
+      : tree(tree), machine(machine), transfers(machine, options.ranks), options(options),
+        diagnostics(diagnostics), fixed(fixed) {}
 
   /// Applies one NODE=NAME if its NODE is `*`, or is not, as \p wantAll says.
   void apply(llvm::StringRef text, bool wantAll) {
@@ -55,7 +56,11 @@ private:
   }
 
   bool force(NodeId id, llvm::StringRef name, bool mustWork) {
-    std::variant<NodeSchedule, std::string> result = scheduleByName(tree, id, name, options.ranks);
+    const auto seconds = [&](const NodeSchedule &on) {
+      return runCost(tree, id, on, machine, transfers).seconds;
+    };
+    std::variant<NodeSchedule, std::string> result =
+        scheduleByName(tree, id, name, options.ranks, seconds);
     if (auto *schedule = std::get_if<NodeSchedule>(&result)) {
       fixed.nodes[id] = std::move(*schedule);
       return true;
@@ -70,6 +75,8 @@ private:
   }
 
   const Tree &tree;
+  const Machine &machine;
+  const TransferCost transfers;
   const Options &options;
   Diagnostics &diagnostics;
   PartialSchedule &fixed;
@@ -77,8 +84,8 @@ private:
 
 } // namespace
 
-std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &options,
-                                             Diagnostics &diagnostics) {
+std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Machine &machine,
+                                             const Options &options, Diagnostics &diagnostics) {
   PartialSchedule fixed;
   if (options.planFile) {
     const std::optional<llvm::StringRef> text = readFile(*options.planFile, diagnostics);
@@ -104,7 +111,7 @@ std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &op
     fixed.slices.clear();
   }
   const Tree slice = slicedTree(tree, fixed.slices);
-  Forcing forcing(slice, options, diagnostics, fixed);
+  Forcing forcing(slice, machine, options, diagnostics, fixed);
   std::vector<llvm::StringRef> texts;
   for (const std::string &text : options.algorithms)
     texts.push_back(diagnostics.addText("<--algorithm>", text));

@@ -9,6 +9,7 @@
 
 #include "Options.h"
 
+#include "compiler/ir/Machine.h"
 #include "compiler/ir/ReadPlan.h"
 
 #include <optional>
@@ -16,10 +17,11 @@
 namespace einsumc {
 
 /// The schedules that --plan, --slice and --algorithm fix; --slice and --algorithm win, a named
-/// node over `*`. `*` passes over nodes that lack the dims that the algorithm needs.
+/// node over `*`. `*` passes over nodes that lack the dims that the algorithm needs. The dims that
+/// an algorithm leaves open are those that take the least time on the machine.
 /// \param tree as it is before it is sliced
-std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Options &options,
-                                             Diagnostics &diagnostics);
+std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Machine &machine,
+                                             const Options &options, Diagnostics &diagnostics);
 
 /// Whether what every rank stores fits so many bytes; if not says what is missing and which tensor
 /// is the largest.

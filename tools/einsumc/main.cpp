@@ -53,8 +53,8 @@ public:
         timer.run("machine", [&] { return machineToUse(options, diagnostics); });
     if (!machine)
       return kMistake;
-    const std::optional<PartialSchedule> given =
-        timer.run("fixed schedule", [&] { return fixedSchedule(*whole, options, diagnostics); });
+    const std::optional<PartialSchedule> given = timer.run(
+        "fixed schedule", [&] { return fixedSchedule(*whole, *machine, options, diagnostics); });
     if (!given)
       return kMistake;
     // Only slices that the memory asks for depend on a plan.

@@ -71,7 +71,8 @@ int simulate(const CommandLine &line, Options options) {
     return kMistake;
   if (line.topology.getNumOccurrences() > 0)
     machine->topology = line.topology;
-  const std::optional<PartialSchedule> given = fixedSchedule(*declared, options, diagnostics);
+  const std::optional<PartialSchedule> given =
+      fixedSchedule(*declared, *machine, options, diagnostics);
   if (!given)
     return kMistake;
   const Network network(*machine, options.ranks);
