@@ -10,7 +10,7 @@
 #include "einsumc/StridedCopy.h"
 
 #include "CopyLoops.h"
-#include "SimdVector.h"
+#include "SumKernels.h"
 
 #include <omp.h>
 
@@ -24,16 +24,6 @@ namespace {
 
 constexpr int64_t kSerialBytes = 32 * 1024;
 
-/// The widths of rows of sums that are computed together: one, a few in registers, or as many as
-/// stay in the first-level cache.
-constexpr int kFew = 16;
-constexpr int kMany = 1024;
-/// Rows of fewer sums take longer than to compute them with what follows and to copy them.
-constexpr int64_t kShortRow = 64;
-
-/// So many terms of each sum are added without pairing.
-template <int Width> constexpr int64_t kTermsUnpaired = Width == 1 ? 4096 : 64;
-
 int64_t stepsOf(std::span<const Loop> loops) {
   int64_t result = 1;
   for (const Loop &loop : loops)
@@ -41,247 +31,196 @@ int64_t stepsOf(std::span<const Loop> loops) {
   return result;
 }
 
-/// Calls body(source offset, extent, step) for the rows of the innermost loop of the summed loops,
-/// the outermost of which has \p extent steps.
-template <class Body> void forEachRow(std::span<const Loop> summed, int64_t extent, Body &&body) {
-  if (summed.size() == 1) {
-    body(int64_t{0}, extent, summed[0].from);
-    return;
-  }
-  const auto middle = summed.subspan(1, summed.size() - 2);
-  for (int64_t i = 0; i < extent; ++i)
-    forEachStep(middle, [&](int64_t, int64_t from) {
-      body(i * summed.back().from + from, summed[0].extent, summed[0].from);
-    });
+void sortBySource(std::span<Loop> loops) {
+  std::sort(loops.begin(), loops.end(),
+            [](const Loop &a, const Loop &b) { return a.from < b.from; });
 }
 
-/// The sum of consecutive elements, in as many lanes as the latency of an addition needs.
-template <class T> T sumConsecutive(const T *source, int64_t extent) {
-  constexpr int kAtOnce = 4;
-  constexpr int64_t kBlock = kAtOnce * simd::kLanes<T>;
-  simd::Vector<T> sums[kAtOnce] = {};
-  int64_t i = 0;
-  for (; i + kBlock <= extent; i += kBlock)
-    for (int v = 0; v < kAtOnce; ++v)
-      sums[v] += simd::load(source + i + v * simd::kLanes<T>);
-  T sum = simd::sumLanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; i < extent; ++i)
-    sum += source[i];
-  return sum;
-}
-
-template <class T>
-void sumOne(T *out, const T *source, std::span<const Loop> summed, int64_t extent) {
-  T sum = 0;
-  forEachRow(summed, extent, [&](int64_t offset, int64_t steps, int64_t step) {
-    const T *const row = source + offset;
-    T part = 0;
-    if (step == 1)
-      part = sumConsecutive(row, steps);
-    else
-#pragma omp simd reduction(+ : part)
-      for (int64_t i = 0; i < steps; ++i)
-        part += row[i * step];
-    sum += part;
-  });
-  *out = sum;
-}
-
-/// \p Width sums in registers: with so few, a loop over them would be all overhead.
-template <class T, int Width>
-void sumFew(T *out, const T *source, std::span<const Loop> summed, int64_t extent) {
-  T sums[Width] = {};
-  forEachRow(summed, extent, [&](int64_t offset, int64_t steps, int64_t step) {
-    const T *row = source + offset;
-    for (int64_t i = 0; i < steps; ++i, row += step)
-#pragma GCC unroll 16
-      for (int x = 0; x < Width; ++x)
-        sums[x] += row[x];
-  });
-  std::copy_n(sums, Width, out);
-}
-
-template <class T>
-void sumMany(T *__restrict out, int64_t width, const T *source, std::span<const Loop> summed,
-             int64_t extent) {
-  std::fill_n(out, width, T(0));
-  forEachRow(summed, extent, [&](int64_t offset, int64_t steps, int64_t step) {
-    const T *row = source + offset;
-    int64_t i = 0;
-    for (; i + 4 <= steps; i += 4, row += 4 * step)
-      for (int64_t x = 0; x < width; ++x)
-        out[x] += (row[x] + row[step + x]) + (row[2 * step + x] + row[3 * step + x]);
-    for (; i < steps; ++i, row += step)
-      for (int64_t x = 0; x < width; ++x)
-        out[x] += row[x];
-  });
-}
-
-/// The kernel for a number of sums of consecutive elements. \pre 1 <= width <= kFew
-template <class T> auto fewSums(int64_t width) {
-  return [&]<int... X>(std::integer_sequence<int, X...>) {
-    using Kernel = void (*)(T *, const T *, std::span<const Loop>, int64_t);
-    static constexpr Kernel kTable[] = {sumFew<T, X + 1>...};
-    return kTable[width - 1];
-  }(std::make_integer_sequence<int, kFew>());
-}
-
-/// out[x] = the sum of source[x] over the summed loops, for x < width <= Width; \p extent replaces
-/// that of the outermost loop. \pre no extent is 0
-template <int Width, class T>
-void sumPairwise(T *out, int64_t width, const T *source, std::span<const Loop> summed,
-                 int64_t extent) {
-  if (extent == 1 && summed.size() > 1) {
-    summed = summed.first(summed.size() - 1);
-    extent = summed.back().extent;
-  }
-  const int64_t terms = extent * stepsOf(summed.first(summed.size() - 1));
-  if (terms > kTermsUnpaired<Width> && extent > 1) {
-    const int64_t half = extent / 2;
-    T rest[Width];
-    sumPairwise<Width>(out, width, source, summed, half);
-    sumPairwise<Width>(rest, width, source + half * summed.back().from, summed, extent - half);
-    for (int64_t x = 0; x < width; ++x)
-      out[x] += rest[x];
-  } else if constexpr (Width == 1) {
-    sumOne(out, source, summed, extent);
-  } else if constexpr (Width == kFew) {
-    fewSums<T>(width)(out, source, summed, extent);
-  } else {
-    sumMany(out, width, source, summed, extent);
-  }
-}
-
-template <int Width, class T>
-void sumPairwise(T *out, int64_t width, const T *source, std::span<const Loop> summed) {
-  sumPairwise<Width>(out, width, source, summed, summed.back().extent);
-}
-
-/// Sums of rows of consecutive elements, one row of sums per step of \p kept.
-template <class T>
-void sumRows(T *target, const T *source, const Loop &row, std::span<const Loop> kept,
-             std::span<const Loop> summed) {
-  forEachStep(kept, [&](int64_t to, int64_t from) {
-    for (int64_t x = 0; x < row.extent; x += kMany) {
-      const int64_t width = std::min<int64_t>(kMany, row.extent - x);
-      T sums[kMany];
-      if (width <= kFew)
-        sumPairwise<kFew>(sums, width, source + from + x, summed);
-      else
-        sumPairwise<kMany>(sums, width, source + from + x, summed);
-      for (int64_t i = 0; i < width; ++i)
-        target[to + (x + i) * row.to] = sums[i];
-    }
-  });
-}
-
-/// Short loops of kept elements that together are neighbours in the source, though not in the
-/// target: their sums are computed next to each other, then copied.
-template <class T> class SourceRun {
+/// Sums that are computed together in a compact block, as they lie in the source.
+template <class T> class SumBlock {
 public:
-  /// Shorter runs are not worth a copy, longer ones leave the first-level cache.
-  static constexpr int64_t kLeast = 256, kMost = 4096;
+  /// Elements that stay in the first-level cache.
+  static constexpr int64_t kMost = (32 << 10) / sizeof(T);
 
-  /// \param kept not empty
-  explicit SourceRun(std::span<const Loop> kept) {
-    std::copy(kept.begin(), kept.end(), loops.begin());
-    const auto all = std::span<Loop>(loops).first(kept.size());
-    std::sort(all.begin(), all.end(), [](const Loop &a, const Loop &b) { return a.from < b.from; });
-    while (inRun < all.size() && all[inRun].from == length && length * all[inRun].extent <= kMost)
-      length *= all[inRun++].extent;
-    outer = all.subspan(inRun);
-    // A loop that would make the run too long has some of its steps at a time in it.
-    if (!outer.empty() && outer.front().from == length && 2 * length <= kMost) {
-      cut = outer.front();
-      outer = outer.subspan(1);
+  /// \param loops those of the kept elements, with their places in the block, and of the terms; in
+  /// the order of the source
+  explicit SumBlock(std::span<const Loop> loops) {
+    for (const Loop &loop : loops) {
+      (loop.to == 0 ? terms : elements) *= loop.extent;
+      Loop *const last = count > 0 ? &items[count - 1] : nullptr;
+      if (last && loop.to == last->to * last->extent && loop.from == last->from * last->extent)
+        last->extent *= loop.extent;
+      else if (loop.extent != 1)
+        items[count++] = loop;
     }
   }
-  SourceRun(const SourceRun &) = delete;
-  SourceRun &operator=(const SourceRun &) = delete;
 
-  int64_t elements() const { return length * std::min(cut.extent, kMost / length); }
-
-  void sum(T *target, const T *source, std::span<const Loop> summed) const {
-    const int64_t piece = kMost / length;
-    for (int64_t at = 0; at < cut.extent; at += piece)
-      forEachStep(outer, [&](int64_t to, int64_t from) {
-        sumPiece(target + to + at * cut.to, source + from + at * cut.from,
-                 std::min(piece, cut.extent - at), summed);
-      });
+  /// out = the sums, compact.
+  void sum(T *out, const T *source) const {
+    if (terms > kUnpaired * apart())
+      return sumHalves(out, source);
+    std::fill_n(out, elements, T(0));
+    add(out, source);
   }
 
 private:
-  void sumPiece(T *target, const T *source, int64_t steps, std::span<const Loop> summed) const {
-    T sums[kMost];
-    const int64_t width = length * steps;
-    for (int64_t x = 0; x < width; x += kMany)
-      sumPairwise<kMany>(sums + x, std::min<int64_t>(kMany, width - x), source + x, summed);
-    std::array<CopyLoop, LoopNest::kMaxLoops> back;
-    int64_t compact = 1;
-    for (std::size_t d = 0; d < inRun; ++d) {
-      back[d] = {loops[d].extent, loops[d].to, compact};
-      compact *= loops[d].extent;
-    }
-    back[inRun] = {steps, cut.to, compact};
-    copyStrided<T>(target, sums, std::span<const CopyLoop>(back.data(), inRun + 1));
+  /// So many terms are added to each sum without pairing.
+  static constexpr int64_t kUnpaired = 64;
+  /// Rows are so long that it does not matter where the next is.
+  static constexpr int64_t kLongRow = 4096 / sizeof(T);
+
+  bool isAlongTerms() const { return count > 0 && items[0].to == 0; }
+
+  /// The loop of the other kind that kernels go along beside the innermost one; count: none.
+  std::size_t partner() const {
+    const bool isNearOnly = isAlongTerms() || (count > 0 && items[0].extent < kLongRow);
+    for (std::size_t d = 1; d < (isNearOnly ? std::min<std::size_t>(count, 2) : count); ++d)
+      if ((items[d].to == 0) != isAlongTerms())
+        return d;
+    return count;
   }
 
-  std::array<Loop, LoopNest::kMaxLoops> loops;
-  std::span<const Loop> outer;
-  std::size_t inRun = 0;
-  int64_t length = 1;
-  Loop cut = {1, 0, 0};
+  /// The parts of the same sum that kernels add up apart.
+  int64_t apart() const {
+    if (isAlongTerms())
+      return std::min(items[0].extent, kUnpaired);
+    const std::size_t other = partner();
+    if (other == count || items[0].from != 1)
+      return 1;
+    return items[0].extent <= sums::kShortRow<T> ? std::min(items[other].extent, kUnpaired)
+                                                 : sums::kRowsAtOnce;
+  }
+
+  std::span<const Loop> all() const { return {items.data(), count}; }
+
+  /// Halves the outermost loop of terms.
+  void sumHalves(T *out, const T *source) const {
+    std::size_t outermost = count - 1;
+    while (items[outermost].to != 0 || items[outermost].extent == 1)
+      --outermost;
+    const Loop &loop = items[outermost];
+    const int64_t half = loop.extent / 2;
+    T rest[kMost];
+    withExtent(outermost, half).sum(out, source);
+    withExtent(outermost, loop.extent - half).sum(rest, source + half * loop.from);
+    for (int64_t i = 0; i < elements; ++i)
+      out[i] += rest[i];
+  }
+
+  SumBlock withExtent(std::size_t position, int64_t extent) const {
+    std::array<Loop, LoopNest::kMaxLoops> changed;
+    std::copy(all().begin(), all().end(), changed.begin());
+    changed[position].extent = extent;
+    return SumBlock(std::span<const Loop>(changed).first(count));
+  }
+
+  /// Adds by kernels for a loop of sums, one of terms and one around these.
+  void add(T *out, const T *source) const {
+    constexpr Loop kNone = {1, 0, 0};
+    const std::size_t other = partner();
+    const Loop first = count > 0 ? items[0] : kNone, second = other < count ? items[other] : kNone;
+    const Loop &sums = isAlongTerms() ? second : first, &terms = isAlongTerms() ? first : second;
+    std::array<Loop, LoopNest::kMaxLoops> outer;
+    std::size_t outerCount = 0;
+    for (std::size_t d = 1; d < count; ++d)
+      if (d != other)
+        outer[outerCount++] = items[d];
+    const Loop around = outerCount > 0 ? outer[0] : kNone;
+    const auto others =
+        std::span<const Loop>(outer).subspan(outerCount > 0 ? 1 : 0, outerCount - (outerCount > 0));
+    const auto kernel = !isAlongTerms() && sums.from == 1 ? sums::addRows<T> : sums::addTerms<T>;
+    forEachStep(others, [&](int64_t to, int64_t from) {
+      kernel(out + to, source + from, sums, terms, around);
+    });
+  }
+
+  std::array<Loop, LoopNest::kMaxLoops> items;
+  std::size_t count = 0;
+  int64_t elements = 1, terms = 1;
 };
 
-/// Sums of so few terms that their number is a constant, one per step of \p inner.
-template <class T, int Terms>
-void sumShort(T *__restrict target, const T *__restrict source, const Loop &inner, int64_t step) {
-  for (int64_t i = 0; i < inner.extent; ++i) {
-    T sum = 0;
-#pragma GCC unroll 16
-    for (int k = 0; k < Terms; ++k)
-      sum += source[i * inner.from + k * step];
-    target[i * inner.to] = sum;
+/// Cuts the kept elements into blocks: neighbours in the source, so that it is read from end to
+/// end, and enough of those in the target for whole cache lines of it.
+template <class T> class SumBlocks {
+public:
+  SumBlocks(std::span<const Loop> kept, std::span<const Loop> summed)
+      : kept(kept.size()), summed(summed) {
+    std::copy(kept.begin(), kept.end(), loops.begin());
+    const auto mine = std::span<Loop>(loops).first(kept.size());
+    sortBySource(mine);
+    std::fill_n(counts.begin(), kept.size(), 1);
+    if (stepsOf(summed) <= kFewTerms && !kept.empty()) {
+      const auto isNearer = [](const Loop &a, const Loop &b) { return a.to < b.to; };
+      grow(std::min_element(mine.begin(), mine.end(), isNearer) - mine.begin(), kLine);
+    }
+    for (std::size_t d = 0; d < kept.size(); ++d)
+      if (loops[d].from <= kFar)
+        grow(d, loops[d].extent);
   }
-}
 
-/// The kernel for sums of few terms. \pre 1 <= terms <= kFew
-template <class T> auto shortSums(int64_t terms) {
-  return [&]<int... K>(std::integer_sequence<int, K...>) {
-    using Kernel = void (*)(T *, const T *, const Loop &, int64_t);
-    static constexpr Kernel kTable[] = {sumShort<T, K + 1>...};
-    return kTable[terms - 1];
-  }(std::make_integer_sequence<int, kFew>());
-}
+  void sum(T *target, const T *source) const {
+    std::array<int64_t, LoopNest::kMaxLoops> at = {};
+    while (true) {
+      sumBlock(target, source, at);
+      std::size_t d = 0;
+      for (; d < kept; ++d) {
+        at[d] += counts[d];
+        if (at[d] < loops[d].extent)
+          break;
+        at[d] = 0;
+      }
+      if (d == kept)
+        return;
+    }
+  }
+
+private:
+  /// Results of more terms are so few that it does not matter where they lie.
+  static constexpr int64_t kFewTerms = 64;
+  static constexpr int64_t kLine = 64 / sizeof(T);
+  /// What lies farther apart is read in long pieces anyway.
+  static constexpr int64_t kFar = (64 << 10) / sizeof(T);
+
+  /// Takes up to so many indices of a loop.
+  void grow(std::size_t d, int64_t wanted) {
+    const int64_t others = elements / counts[d];
+    counts[d] = std::clamp(SumBlock<T>::kMost / others, counts[d],
+                           std::max(counts[d], std::min(wanted, loops[d].extent)));
+    elements = others * counts[d];
+  }
+
+  void sumBlock(T *target, const T *source, std::span<const int64_t> at) const {
+    std::array<Loop, LoopNest::kMaxLoops> block;
+    std::array<CopyLoop, LoopNest::kMaxLoops> back;
+    int64_t compact = 1;
+    for (std::size_t d = 0; d < kept; ++d) {
+      const int64_t extent = std::min(counts[d], loops[d].extent - at[d]);
+      block[d] = {extent, compact, loops[d].from};
+      back[d] = {extent, loops[d].to, compact};
+      compact *= extent;
+      target += at[d] * loops[d].to;
+      source += at[d] * loops[d].from;
+    }
+    std::copy(summed.begin(), summed.end(), block.begin() + kept);
+    const auto all = std::span<Loop>(block).first(kept + summed.size());
+    sortBySource(all);
+    T sums[SumBlock<T>::kMost];
+    SumBlock<T>(all).sum(sums, source);
+    copyStrided<T>(target, sums, std::span<const CopyLoop>(back).first(kept));
+  }
+
+  std::array<Loop, LoopNest::kMaxLoops> loops;     ///< the kept ones, in the order of the source
+  std::array<int64_t, LoopNest::kMaxLoops> counts; ///< indices in a block
+  std::size_t kept;
+  int64_t elements = 1;
+  std::span<const Loop> summed;
+};
 
 /// On the calling thread. \pre no extent is 0; there are summed loops
 template <class T>
 void sumSerial(T *target, const T *source, std::span<const Loop> kept,
                std::span<const Loop> summed) {
-  if (kept.empty())
-    return sumPairwise<1>(target, 1, source, summed);
-  const SourceRun<T> run(kept);
-  if (run.elements() >= SourceRun<T>::kLeast && kept[innermostInSource(kept)].extent < kShortRow)
-    return run.sum(target, source, summed);
-  // The loop of the rows goes to the front.
-  std::array<Loop, LoopNest::kMaxLoops> ordered;
-  std::copy(kept.begin(), kept.end(), ordered.begin());
-  std::rotate(ordered.begin(), ordered.begin() + innermostInSource(kept),
-              ordered.begin() + innermostInSource(kept) + 1);
-  const Loop &row = ordered[0];
-  const auto others = std::span<const Loop>(ordered).subspan(1, kept.size() - 1);
-  if (summed.size() == 1 && summed[0].extent <= kFew && row.extent > 1) {
-    const auto kernel = shortSums<T>(summed[0].extent);
-    forEachStep(others, [&](int64_t to, int64_t from) {
-      kernel(target + to, source + from, row, summed[0].from);
-    });
-  } else if (row.from == 1) {
-    sumRows(target, source, row, others, summed);
-  } else {
-    forEachStep(kept, [&](int64_t to, int64_t from) {
-      sumPairwise<1>(target + to, 1, source + from, summed);
-    });
-  }
+  SumBlocks<T>(kept, summed).sum(target, source);
 }
 
 /// Every thread sums a part of the kept elements.
@@ -291,6 +230,7 @@ template <class T> void sumByTarget(T *target, const T *source, const LoopNest &
     std::array<Loop, LoopNest::kMaxLoops> mine;
     std::copy(nest.kept().begin(), nest.kept().end(), mine.begin());
     const auto kept = std::span<Loop>(mine).first(nest.kept().size());
+    sortBySource(kept); // What is slow there is rather cut.
     const CopyOffset begin = cutLoops(kept, parts, part);
     if (stepsOf(kept) > 0)
       sumSerial<T>(target + begin.to, source + begin.from, kept, nest.summed());

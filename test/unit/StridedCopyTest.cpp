@@ -353,14 +353,20 @@ TYPED_TEST(StridedCopyTest, LongSumsKeepTheirAccuracy) {
   // Added up one after the other, 2^24 times 0.1 in float is off by percents.
   const int64_t terms = std::is_same_v<TypeParam, float> ? 1 << 24 : 1 << 22;
   const std::vector<TypeParam> source(static_cast<std::size_t>(terms), TypeParam(0.1));
-  const auto exact = static_cast<double>(TypeParam(0.1)) * static_cast<double>(terms);
   const double bound = 40 * std::numeric_limits<TypeParam>::epsilon();
   const std::vector<std::vector<CopyLoop>> cases = {{{terms, 0, 1}},
                                                     {{terms / 4, 0, 4}, {4, 0, 1}},
                                                     {{terms, 0, 0}, {4, 1, 1}},
-                                                    {{terms, 0, 0}, {40, 1, 1}}};
+                                                    {{terms, 0, 0}, {40, 1, 1}},
+                                                    {{terms, 0, 0}, {400, 1, 1}},
+                                                    {{terms / 400, 0, 400}, {400, 0, 1}, {3, 1, 0}},
+                                                    {{terms / 37, 0, 37}, {37, 1, 1}}};
   for (const auto &loops : cases) {
-    std::vector<TypeParam> target(40);
+    std::vector<TypeParam> target(400);
+    int64_t terms = 1;
+    for (const CopyLoop &loop : loops)
+      terms *= loop.to == 0 ? loop.extent : 1;
+    const auto exact = static_cast<double>(TypeParam(0.1)) * static_cast<double>(terms);
     sumParallel<TypeParam>(target.data(), source.data(), loops);
     EXPECT_NEAR(target[0] / exact, 1, bound) << print(loops);
   }
