@@ -51,6 +51,10 @@ public:
     for (const Role role : {Role::A, Role::C})
       cost.memorySeconds += memory.stream(dims.elements(role));
     const double elements = dims.elements(Role::A);
+    if (dims.extentOf(DimClass::K) > 1) {
+      cost.kernelSeconds = sumSeconds();
+      return cost;
+    }
     if (dims.fastest(Role::A) < dims.size())
       cost.packSeconds = isCrossed(Role::A) ? memory.pack({elements, rowOf(Role::A), true})
                                             : memory.rows(elements / rowOf(Role::A));
@@ -62,11 +66,33 @@ public:
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
 
-  /// Elements that a unary node takes along a tensor at a time: those of the fastest dim, or, where
-  /// that one is short and nothing is summed, of those that follow it, too.
+  /// What the kernels of sums take beside their memory: so much for each row of neighbours in the
+  /// operand that are all summed, or all not.
+  double sumSeconds() const {
+    constexpr double kMostCyclesOfTerms = 20, kCyclesOfSums = 3;
+    constexpr double kFlopsPerCycle = 4; // of each lane: two multiplications, two additions
+    int64_t run = 1;
+    bool areTerms = false;
+    for (const std::size_t dim : dims.inOrder(Role::A)) {
+      const bool isTerm = dims[dim].dimClass == DimClass::K;
+      if (dims.stride(Role::A, dim) != run || (run > 1 && isTerm != areTerms))
+        break;
+      areTerms = isTerm;
+      run *= dims.extent(dim);
+    }
+    const double lanes = toDouble(machine.vectorBytes) / elementBytes();
+    // Few terms are added one by one.
+    const double cycles =
+        areTerms ? std::min(toDouble(run) + 2, kMostCyclesOfTerms) : kCyclesOfSums;
+    return dims.elements(Role::A) / toDouble(run) * cycles * kFlopsPerCycle * lanes /
+           machine.flopsPerSecond(type);
+  }
+
+  /// Elements that a permutation takes along a tensor at a time: those of the fastest dim, or,
+  /// where that one is short, of those that follow it, too.
   double rowOf(Role role) const {
     const double row = toDouble(dims.extent(dims.fastest(role)));
-    if (row * elementBytes() >= copies::kLineBytes || dims.extentOf(DimClass::K) > 1)
+    if (row * elementBytes() >= copies::kLineBytes)
       return row;
     DimCounts whole(dims.size(), 1);
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
