@@ -9,6 +9,7 @@
 
 #include "einsumc/StridedCopy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -102,6 +103,25 @@ template <class Body> void forEachStep(std::span<const Loop> loops, Body &&body)
       left[d] = outer[d].extent;
     }
     if (d == outer.size())
+      return;
+  }
+}
+
+/// Calls `body(at)` for every block of some steps of each loop, or what is left of them: with the
+/// first step of each. The first loop runs fastest.
+template <class Body>
+void forEachBlock(std::span<const Loop> loops, std::span<const int64_t> counts, Body &&body) {
+  std::array<int64_t, LoopNest::kMaxLoops> at = {};
+  while (true) {
+    body(std::span<const int64_t>(at).first(loops.size()));
+    std::size_t d = 0;
+    for (; d < loops.size(); ++d) {
+      at[d] += counts[d];
+      if (at[d] < loops[d].extent)
+        break;
+      at[d] = 0;
+    }
+    if (d == loops.size())
       return;
   }
 }

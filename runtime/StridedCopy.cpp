@@ -6,6 +6,7 @@
 
 #include "einsumc/StridedCopy.h"
 
+#include "CopyBlocks.h"
 #include "CopyKernels.h"
 #include "CopyLoops.h"
 #include "ShortRuns.h"
@@ -173,13 +174,22 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   const int64_t bytes = bytesOf<T>(nest);
   const auto runs =
       ShortRuns<T>::takeFrom(nest, kSteps * parts, isPastCaches(bytes)); // What is cut is left.
-  if (parts == 1 || bytes < kSerialBytes)
+  const bool isByBlocks = !runs && isPastCaches(bytes) && CopyBlocks<T>(nest.loops()).isWorthIt();
+  if (!isByBlocks && (parts == 1 || bytes < kSerialBytes))
     return runOverwrite(target, source, nest, runs, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
     LoopNest mine = nest;
     const CopyOffset begin = cutLoops(mine.loops(), parts, part);
-    if (mine.steps() > 0)
+    if (mine.steps() == 0)
+      continue;
+    if (isByBlocks)
+      CopyBlocks<T>(mine.loops())
+          .run(target + begin.to, source + begin.from,
+               [](T *to, const T *from, std::span<const CopyLoop> of) {
+                 copyStrided<T>(to, from, of);
+               });
+    else
       runOverwrite(target + begin.to, source + begin.from, mine, runs, bytes);
   }
 }

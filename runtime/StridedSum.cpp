@@ -159,19 +159,8 @@ public:
   }
 
   void sum(T *target, const T *source) const {
-    std::array<int64_t, LoopNest::kMaxLoops> at = {};
-    while (true) {
-      sumBlock(target, source, at);
-      std::size_t d = 0;
-      for (; d < kept; ++d) {
-        at[d] += counts[d];
-        if (at[d] < loops[d].extent)
-          break;
-        at[d] = 0;
-      }
-      if (d == kept)
-        return;
-    }
+    forEachBlock(std::span<const Loop>(loops).first(kept), counts,
+                 [&](std::span<const int64_t> at) { sumBlock(target, source, at); });
   }
 
 private:

@@ -284,6 +284,20 @@ TYPED_TEST(StridedCopyTest, ShortLoopsBeyondTheCaches) {
   }
 }
 
+/// Runs of several loops, none of them long, that only blocks of all of them go through.
+TYPED_TEST(StridedCopyTest, BlocksOfRunsBeyondTheCaches) {
+  for (const int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    this->expectCopy(
+        {{17, 39, 1}, {3, 16575, 17}, {25, 663, 51}, {43, 49725, 1275}, {39, 1, 54825}},
+        parallelCopy<TypeParam>);
+    this->expectCopy({{5, 1, 1}, {57, 37335, 5}, {57, 5, 285}, {131, 285, 16245}},
+                     parallelCopy<TypeParam>);
+    this->expectCopy({{5, 1, 1}, {57, 37336, 5}, {57, 5, 288}, {131, 285, 16420}},
+                     parallelCopy<TypeParam>);
+  }
+}
+
 TYPED_TEST(StridedCopyTest, BroadcastsASource) {
   this->expectCopy({{30, 40, 0}, {40, 1, 1}}, serialCopy<TypeParam>);
   this->expectCopy({{30, 1, 0}, {40, 30, 1}}, serialCopy<TypeParam>);
