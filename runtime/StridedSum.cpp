@@ -31,9 +31,11 @@ int64_t stepsOf(std::span<const Loop> loops) {
   return result;
 }
 
+/// By growing steps in the source, of equals in the target.
 void sortBySource(std::span<Loop> loops) {
-  std::sort(loops.begin(), loops.end(),
-            [](const Loop &a, const Loop &b) { return a.from < b.from; });
+  std::sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) {
+    return a.from != b.from ? a.from < b.from : a.to < b.to;
+  });
 }
 
 /// Sums that are computed together in a compact block, as they lie in the source.
@@ -149,7 +151,7 @@ public:
     const auto mine = std::span<Loop>(loops).first(kept.size());
     sortBySource(mine);
     std::fill_n(counts.begin(), kept.size(), 1);
-    if (stepsOf(summed) <= kFewTerms && !kept.empty()) {
+    if (stepsOf(summed) <= kMostScattered && !kept.empty()) {
       const auto isNearer = [](const Loop &a, const Loop &b) { return a.to < b.to; };
       grow(std::min_element(mine.begin(), mine.end(), isNearer) - mine.begin(), kLine);
     }
@@ -164,8 +166,8 @@ public:
   }
 
 private:
-  /// Results of more terms are so few that it does not matter where they lie.
-  static constexpr int64_t kFewTerms = 64;
+  /// Sums of more terms are so few that it does not matter where they lie.
+  static constexpr int64_t kMostScattered = 64;
   static constexpr int64_t kLine = 64 / sizeof(T);
   /// What lies farther apart is read in long pieces anyway.
   static constexpr int64_t kFar = (64 << 10) / sizeof(T);

@@ -337,16 +337,18 @@ TYPED_TEST(StridedCopyTest, SumsAnyLoops) {
 TYPED_TEST(StridedCopyTest, SumsOfEveryKind) {
   for (const int threads : {1, 2, 3}) {
     omp_set_num_threads(threads);
-    this->expectSum({{100003, 0, 1}});                         // to a scalar
-    this->expectSum({{100003, 0, 3}});                         // with a step
-    this->expectSum({{300, 1, 307}, {307, 0, 1}});             // of rows
-    this->expectSum({{300, 0, 307}, {307, 1, 1}});             // of columns
-    this->expectSum({{3000, 0, 17}, {17, 1, 1}});              // of narrow columns
-    this->expectSum({{3000, 1, 5}, {5, 0, 1}});                // of short rows
-    this->expectSum({{30, 0, 2500}, {50, 2, 50}, {50, 0, 1}}); // of inner and outer dims
-    this->expectSum({{2500, 2, 1}, {30, 0, 2500}});            // into a target with gaps
-    this->expectSum({{200, 1, 201}, {60, 0, 200 * 200}});      // of diagonals
-    this->expectSum({{200, 300, 1}, {300, 1, 200}});           // of nothing: a transpose
+    this->expectSum({{100003, 0, 1}});                              // to a scalar
+    this->expectSum({{100003, 0, 3}});                              // with a step
+    this->expectSum({{300, 1, 307}, {307, 0, 1}});                  // of rows
+    this->expectSum({{300, 0, 307}, {307, 1, 1}});                  // of columns
+    this->expectSum({{3000, 0, 17}, {17, 1, 1}});                   // of narrow columns
+    this->expectSum({{3000, 1, 5}, {5, 0, 1}});                     // of short rows
+    this->expectSum({{1500, 1, 1}, {3, 1501, 1502}, {7, 0, 4600}}); // of long ones far apart
+    this->expectSum({{3, 1, 0}, {4, 3, 0}, {70, 0, 1}});            // repeated
+    this->expectSum({{30, 0, 2500}, {50, 2, 50}, {50, 0, 1}});      // of inner and outer dims
+    this->expectSum({{2500, 2, 1}, {30, 0, 2500}});                 // into a target with gaps
+    this->expectSum({{200, 1, 201}, {60, 0, 200 * 200}});           // of diagonals
+    this->expectSum({{200, 300, 1}, {300, 1, 200}});                // of nothing: a transpose
     // Short loops that are neighbours in the source alone, the last of them longer than a run, and
     // with a loop in between that is not.
     this->expectSum({{3, 700, 1}, {5, 140, 3}, {7, 20, 15}, {20, 1, 105}, {6, 0, 2100}});
