@@ -85,7 +85,7 @@ private:
   /// The parts of the same sum that kernels add up apart.
   int64_t apart() const {
     if (isAlongTerms())
-      return std::min(items[0].extent, kUnpaired);
+      return std::min<int64_t>(items[0].extent, items[0].from == 1 ? kUnpaired : sums::kFarParts);
     const std::size_t other = partner();
     if (other == count || items[0].from != 1)
       return 1;

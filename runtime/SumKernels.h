@@ -23,6 +23,8 @@ namespace einsumc::sums {
 template <class T> inline constexpr int64_t kShortRow = 4 * simd::kLanes<T>;
 /// Rows that are added up before they are added to longer ones.
 inline constexpr int64_t kRowsAtOnce = 4;
+/// Parts of a sum of far elements.
+inline constexpr int kFarParts = 8;
 /// Sums of so many terms have kernels with that number as a constant.
 inline constexpr int kFewTerms = 16;
 
@@ -131,6 +133,20 @@ T sumConsecutive(const T *source, int64_t extent, const simd::LaneMask<T> &mask,
   return simd::sumLanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
+/// The sum of far elements, in some parts for the same reason.
+template <class T> T sumFar(const T *source, int64_t extent, int64_t step) {
+  T parts[kFarParts] = {};
+  int64_t i = 0;
+  for (; i + kFarParts <= extent; i += kFarParts)
+#pragma GCC unroll 8
+    for (int part = 0; part < kFarParts; ++part)
+      parts[part] += source[(i + part) * step];
+  for (int part = 0; i < extent; ++i, ++part)
+    parts[part] += source[i * step];
+  return ((parts[0] + parts[1]) + (parts[2] + parts[3])) +
+         ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+}
+
 /// Sums of a constant number of terms.
 template <class T, int Terms>
 void addFewTerms(T *__restrict out, const T *__restrict source, int64_t sums, int64_t from,
@@ -169,14 +185,8 @@ void addTerms(T *out, const T *source, const Loop &sums, const Loop &terms, cons
   for (int64_t step = 0; step < around.extent; ++step)
     for (int64_t i = 0; i < sums.extent; ++i) {
       const T *const from = source + step * around.from + i * sums.from;
-      T sum = 0;
-      if (terms.from == 1)
-        sum = sumConsecutive(from, terms.extent, mask, end);
-      else
-#pragma omp simd reduction(+ : sum)
-        for (int64_t term = 0; term < terms.extent; ++term)
-          sum += from[term * terms.from];
-      out[step * around.to + i] += sum;
+      out[step * around.to + i] += terms.from == 1 ? sumConsecutive(from, terms.extent, mask, end)
+                                                   : sumFar(from, terms.extent, terms.from);
     }
 }
 
