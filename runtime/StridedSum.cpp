@@ -59,15 +59,13 @@ public:
 
   /// out = the sums, compact.
   void sum(T *out, const T *source) const {
-    if (terms > kUnpaired * apart())
+    if (terms > sums::kUnpaired * apart())
       return sumHalves(out, source);
     std::fill_n(out, elements, T(0));
     add(out, source);
   }
 
 private:
-  /// So many terms are added to each sum without pairing.
-  static constexpr int64_t kUnpaired = 64;
   /// Rows are so long that it does not matter where the next is.
   static constexpr int64_t kLongRow = 4096 / sizeof(T);
 
@@ -85,11 +83,12 @@ private:
   /// The parts of the same sum that kernels add up apart.
   int64_t apart() const {
     if (isAlongTerms())
-      return std::min<int64_t>(items[0].extent, items[0].from == 1 ? kUnpaired : sums::kFarParts);
+      return std::min<int64_t>(items[0].extent,
+                               items[0].from == 1 ? sums::kUnpaired : sums::kFarParts);
     const std::size_t other = partner();
     if (other == count || items[0].from != 1)
       return 1;
-    return items[0].extent <= sums::kShortRow<T> ? std::min(items[other].extent, kUnpaired)
+    return items[0].extent <= sums::kShortRow<T> ? std::min(items[other].extent, sums::kUnpaired)
                                                  : sums::kRowsAtOnce;
   }
 
@@ -127,13 +126,12 @@ private:
     for (std::size_t d = 1; d < count; ++d)
       if (d != other)
         outer[outerCount++] = items[d];
-    const Loop around = outerCount > 0 ? outer[0] : kNone;
-    const auto others =
-        std::span<const Loop>(outer).subspan(outerCount > 0 ? 1 : 0, outerCount - (outerCount > 0));
+    if (outerCount == 0)
+      outer[outerCount++] = kNone;
     const auto kernel = !isAlongTerms() && sums.from == 1 ? sums::addRows<T> : sums::addTerms<T>;
-    forEachStep(others, [&](int64_t to, int64_t from) {
-      kernel(out + to, source + from, sums, terms, around);
-    });
+    forEachStep(
+        std::span<const Loop>(outer).subspan(1, outerCount - 1),
+        [&](int64_t to, int64_t from) { kernel(out + to, source + from, sums, terms, outer[0]); });
   }
 
   std::array<Loop, LoopNest::kMaxLoops> items;
@@ -145,23 +143,23 @@ private:
 /// end, and enough of those in the target for whole cache lines of it.
 template <class T> class SumBlocks {
 public:
+  /// \param kept not of extent 0
   SumBlocks(std::span<const Loop> kept, std::span<const Loop> summed)
-      : kept(kept.size()), summed(summed) {
-    std::copy(kept.begin(), kept.end(), loops.begin());
-    const auto mine = std::span<Loop>(loops).first(kept.size());
-    sortBySource(mine);
-    std::fill_n(counts.begin(), kept.size(), 1);
-    if (stepsOf(summed) <= kMostScattered && !kept.empty()) {
-      const auto isNearer = [](const Loop &a, const Loop &b) { return a.to < b.to; };
-      grow(std::min_element(mine.begin(), mine.end(), isNearer) - mine.begin(), kLine);
-    }
-    for (std::size_t d = 0; d < kept.size(); ++d)
-      if (loops[d].from <= kFar)
+      : count(kept.size() + summed.size()) {
+    std::copy(summed.begin(), summed.end(), std::copy(kept.begin(), kept.end(), loops.begin()));
+    sortBySource(std::span<Loop>(loops).first(count));
+    for (std::size_t d = 0; d < count; ++d)
+      counts[d] = isKept(d) ? 1 : loops[d].extent;
+    if (stepsOf(summed) <= kMostScattered && !kept.empty())
+      grow(fastestInTarget(), kLine);
+    for (std::size_t d = 0; d < count; ++d)
+      if (isKept(d) && loops[d].from <= kFar)
         grow(d, loops[d].extent);
   }
 
+  /// On the calling thread.
   void sum(T *target, const T *source) const {
-    forEachBlock(std::span<const Loop>(loops).first(kept), counts,
+    forEachBlock(std::span<const Loop>(loops).first(count), counts,
                  [&](std::span<const int64_t> at) { sumBlock(target, source, at); });
   }
 
@@ -172,7 +170,18 @@ private:
   /// What lies farther apart is read in long pieces anyway.
   static constexpr int64_t kFar = (64 << 10) / sizeof(T);
 
-  /// Takes up to so many indices of a loop.
+  bool isKept(std::size_t d) const { return loops[d].to != 0; }
+
+  /// \pre there is a kept loop
+  std::size_t fastestInTarget() const {
+    std::size_t fastest = count;
+    for (std::size_t d = 0; d < count; ++d)
+      if (isKept(d) && (fastest == count || loops[d].to < loops[fastest].to))
+        fastest = d;
+    return fastest;
+  }
+
+  /// Takes up to so many indices of a kept loop.
   void grow(std::size_t d, int64_t wanted) {
     const int64_t others = elements / counts[d];
     counts[d] = std::clamp(SumBlock<T>::kMost / others, counts[d],
@@ -184,35 +193,27 @@ private:
     std::array<Loop, LoopNest::kMaxLoops> block;
     std::array<CopyLoop, LoopNest::kMaxLoops> back;
     int64_t compact = 1;
-    for (std::size_t d = 0; d < kept; ++d) {
+    std::size_t kept = 0;
+    for (std::size_t d = 0; d < count; ++d) {
       const int64_t extent = std::min(counts[d], loops[d].extent - at[d]);
-      block[d] = {extent, compact, loops[d].from};
-      back[d] = {extent, loops[d].to, compact};
+      block[d] = {extent, isKept(d) ? compact : 0, loops[d].from};
+      if (!isKept(d))
+        continue;
+      back[kept++] = {extent, loops[d].to, compact};
       compact *= extent;
       target += at[d] * loops[d].to;
       source += at[d] * loops[d].from;
     }
-    std::copy(summed.begin(), summed.end(), block.begin() + kept);
-    const auto all = std::span<Loop>(block).first(kept + summed.size());
-    sortBySource(all);
     T sums[SumBlock<T>::kMost];
-    SumBlock<T>(all).sum(sums, source);
+    SumBlock<T>(std::span<const Loop>(block).first(count)).sum(sums, source);
     copyStrided<T>(target, sums, std::span<const CopyLoop>(back).first(kept));
   }
 
-  std::array<Loop, LoopNest::kMaxLoops> loops;     ///< the kept ones, in the order of the source
-  std::array<int64_t, LoopNest::kMaxLoops> counts; ///< indices in a block
-  std::size_t kept;
-  int64_t elements = 1;
-  std::span<const Loop> summed;
+  std::array<Loop, LoopNest::kMaxLoops> loops;     ///< in the order of the source
+  std::array<int64_t, LoopNest::kMaxLoops> counts; ///< indices in a block: of terms, all
+  std::size_t count;
+  int64_t elements = 1; ///< of a block
 };
-
-/// On the calling thread. \pre no extent is 0; there are summed loops
-template <class T>
-void sumSerial(T *target, const T *source, std::span<const Loop> kept,
-               std::span<const Loop> summed) {
-  SumBlocks<T>(kept, summed).sum(target, source);
-}
 
 /// Every thread sums a part of the kept elements.
 template <class T> void sumByTarget(T *target, const T *source, const LoopNest &nest, int parts) {
@@ -224,7 +225,7 @@ template <class T> void sumByTarget(T *target, const T *source, const LoopNest &
     sortBySource(kept); // What is slow there is rather cut.
     const CopyOffset begin = cutLoops(kept, parts, part);
     if (stepsOf(kept) > 0)
-      sumSerial<T>(target + begin.to, source + begin.from, kept, nest.summed());
+      SumBlocks<T>(kept, nest.summed()).sum(target + begin.to, source + begin.from);
   }
 }
 
@@ -249,7 +250,7 @@ template <class T> void sumByTerms(T *target, const T *source, const LoopNest &n
     const auto summed = std::span<Loop>(mine).first(nest.summed().size());
     const CopyOffset begin = cutLoops(summed, parts, part);
     if (stepsOf(summed) > 0)
-      sumSerial<T>(partial.data() + elements * part, source + begin.from, kept, summed);
+      SumBlocks<T>(kept, summed).sum(partial.data() + elements * part, source + begin.from);
   }
   copyStrided<T>(target, partial.data(), back);
   for (int part = 1; part < parts; ++part)
@@ -276,7 +277,7 @@ template <class T> void sumParallel(T *target, const T *source, std::span<const 
     return copyParallel(target, source, loops);
   const int parts = omp_get_max_threads();
   if (parts == 1 || nest.steps() * static_cast<int64_t>(sizeof(T)) < kSerialBytes)
-    return sumSerial(target, source, nest.kept(), nest.summed());
+    return SumBlocks<T>(nest.kept(), nest.summed()).sum(target, source);
   // Partial sums cost writing and reading them again, beside reading the source once.
   const double byTarget = costOfCutting(nest.kept(), parts);
   const double byTerms =

@@ -11,16 +11,21 @@
 #define EINSUMC_RUNTIME_SUMKERNELS_H
 
 #include "CopyLoops.h"
+#include "RegisterBlock.h"
 #include "SimdVector.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace einsumc::sums {
 
-/// Elements of a row of sums that is kept in registers.
-template <class T> inline constexpr int64_t kShortRow = 4 * simd::kLanes<T>;
+/// So many terms are added to each sum without pairing.
+inline constexpr int64_t kUnpaired = 64;
+/// Vectors and elements of a row of sums that is kept in registers.
+inline constexpr int kRowVectors = 4;
+template <class T> inline constexpr int64_t kShortRow = kRowVectors * simd::kLanes<T>;
 /// Rows that are added up before they are added to longer ones.
 inline constexpr int64_t kRowsAtOnce = 4;
 /// Parts of a sum of far elements.
@@ -36,56 +41,57 @@ const T *endOf(const T *source, const Loop &sums, const Loop &terms, const Loop 
   return source + 1;
 }
 
-/// Rows of some whole vectors and of a part of one.
+/// Rows of some vectors, the last a part of one if there is a tail.
 template <class T, int Vectors, bool HasTail>
 void addShortRows(T *out, const T *source, const Loop &sums, const Loop &terms,
                   const Loop &around) {
-  constexpr int kLanes = simd::kLanes<T>, kAll = Vectors + (HasTail ? 1 : 0);
-  constexpr int64_t kUnpaired = 64; // rows that are summed apart from the others
+  constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
+  using Row = RegisterBlock<T, Vectors, 1>;
   const simd::LaneMask<T> mask(static_cast<int>(sums.extent % kLanes));
-  const T *const lastWhole = endOf(source, sums, terms, around) - kAll * kLanes;
-  const auto addRow = [&](simd::Vector<T> *to, const T *row) {
+  // Up to here, tails can be read as whole vectors: the other lanes are of no importance.
+  const int64_t lastWhole = endOf(source, sums, terms, around) - source - Vectors * kLanes;
+  const auto addRow = [&](Row &to, int64_t at) {
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v)
-      to[v] += simd::load(row + v * kLanes);
-    if constexpr (HasTail) // The other lanes are of no importance.
-      to[Vectors] +=
-          row <= lastWhole ? simd::load(row + Vectors * kLanes) : mask.load(row + Vectors * kLanes);
+    for (int v = 0; v < Vectors - HasTail; ++v)
+      to[0][v] += simd::load(source + at + v * kLanes);
+    if constexpr (HasTail) {
+      const T *const tail = source + at + kLast * kLanes;
+      to[0][kLast] += at <= lastWhole ? simd::load(tail) : mask.load(tail);
+    }
   };
-  for (int64_t step = 0; step < around.extent; ++step, out += around.to, source += around.from) {
-    simd::Vector<T> all[kAll] = {};
-    const T *row = source;
+  for (int64_t step = 0; step < around.extent; ++step, out += around.to) {
+    Row all = {};
+    int64_t at = step * around.from;
     for (int64_t left = terms.extent; left > 0; left -= kUnpaired) {
       // Two rows at a time: a sum waits for the one before it.
-      simd::Vector<T> even[kAll] = {}, odd[kAll] = {};
+      Row even = {}, odd = {};
       int64_t i = std::min(left, kUnpaired);
-      for (; i >= 2; i -= 2, row += 2 * terms.from) {
-        addRow(even, row);
-        addRow(odd, row + terms.from);
+      for (; i >= 2; i -= 2, at += 2 * terms.from) {
+        addRow(even, at);
+        addRow(odd, at + terms.from);
       }
-      if (i > 0) {
-        addRow(even, row);
-        row += terms.from;
+      if (i == 1) {
+        addRow(even, at);
+        at += terms.from;
       }
-      for (int v = 0; v < kAll; ++v)
-        all[v] += even[v] + odd[v];
+      for (int v = 0; v < Vectors; ++v)
+        all[0][v] += even[0][v] + odd[0][v];
     }
-    for (int v = 0; v < Vectors; ++v)
-      simd::put<true>(out + v * kLanes, all[v]);
-    if constexpr (HasTail)
-      mask.template put<true>(out + Vectors * kLanes, all[Vectors]);
+    putSums<HasTail, true, T, Vectors, 1>(all, mask, [&](int) { return out; });
   }
 }
 
+template <class T>
+using Kernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms, const Loop &around);
+
 /// The kernel for rows of so many elements. \pre 1 <= width <= kShortRow
-template <class T> auto kernelOfShortRows(int64_t width) {
-  using Kernel = void (*)(T *, const T *, const Loop &, const Loop &, const Loop &);
-  static constexpr Kernel kWhole[] = {addShortRows<T, 1, false>, addShortRows<T, 2, false>,
-                                      addShortRows<T, 3, false>, addShortRows<T, 4, false>};
-  static constexpr Kernel kWithTail[] = {addShortRows<T, 0, true>, addShortRows<T, 1, true>,
-                                         addShortRows<T, 2, true>, addShortRows<T, 3, true>};
-  const int64_t vectors = width / simd::kLanes<T>;
-  return width % simd::kLanes<T> == 0 ? kWhole[vectors - 1] : kWithTail[vectors];
+template <class T> Kernel<T> kernelOfShortRows(int64_t width) {
+  static constexpr auto kWhole = tableOfBlocks<Kernel<T>, kRowVectors, 1>(
+      []<int Vectors, int>() { return addShortRows<T, Vectors, false>; });
+  static constexpr auto kWithTail = tableOfBlocks<Kernel<T>, kRowVectors, 1>(
+      []<int Vectors, int>() { return addShortRows<T, Vectors, true>; });
+  const auto &all = width % simd::kLanes<T> == 0 ? kWhole : kWithTail;
+  return all[static_cast<std::size_t>((width - 1) / simd::kLanes<T>)][0];
 }
 
 /// Rows in the order of the source, some at a time.
@@ -129,7 +135,7 @@ T sumConsecutive(const T *source, int64_t extent, const simd::LaneMask<T> &mask,
     sums[0] += simd::load(source + i);
   if (i < extent)
     sums[1] +=
-        source + i + kLanes <= end ? mask.keep(simd::load(source + i)) : mask.load(source + i);
+        end - source >= i + kLanes ? mask.keep(simd::load(source + i)) : mask.load(source + i);
   return simd::sumLanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
@@ -167,10 +173,9 @@ void addFewTerms(T *out, const T *source, const Loop &sums, const Loop &terms, c
 }
 
 /// The kernel for sums of few terms. \pre 1 <= terms <= kFewTerms
-template <class T> auto kernelOfFewTerms(int64_t terms) {
+template <class T> Kernel<T> kernelOfFewTerms(int64_t terms) {
   return [&]<int... Terms>(std::integer_sequence<int, Terms...>) {
-    using Kernel = void (*)(T *, const T *, const Loop &, const Loop &, const Loop &);
-    static constexpr Kernel kTable[] = {addFewTerms<T, Terms + 1>...};
+    static constexpr Kernel<T> kTable[] = {addFewTerms<T, Terms + 1>...};
     return kTable[terms - 1];
   }(std::make_integer_sequence<int, kFewTerms>());
 }
