@@ -236,7 +236,7 @@ private:
       least = took;
       return true;
     };
-    for (std::size_t i = 0; i < loops.size() && text.dims.empty(); ++i)
+    for (std::size_t i = 0; text.dims.empty() && i < loops.size(); ++i)
       for (const DimId dim : tree.iterationDims(node)) {
         if (dim == loops[i] || classOf(tree, node, dim) != classOf(tree, node, loops[i]))
           continue;
@@ -244,31 +244,35 @@ private:
         if (!isBetter())
           loops[i] = before;
       }
-    const std::optional<Role> traveller = loneTraveller(best);
-    if (!text.chunks.empty() || !traveller)
+    const std::optional<std::size_t> axis = axisOfLoneTraveller(best);
+    if (!text.chunks.empty() || !axis)
       return best;
-    const std::vector<DimId> &dims = dimsOf(tree, node, *traveller);
+    const std::vector<DimId> &dims = dimsOf(tree, node, *traveller(*axis));
     for (int position = 0; position < static_cast<int>(dims.size()); ++position) {
-      if (tree.dim(dims[static_cast<std::size_t>(position)]).extent < ranks)
+      if (tree.dim(dims[static_cast<std::size_t>(position)]).extent < grid[*axis])
         continue; // No chunk for some.
-      const std::optional<int> before = std::exchange(chunk, position);
+      const std::optional<Chunks> before = std::exchange(tried, Chunks{*axis, position});
       if (!isBetter())
-        chunk = before;
+        tried = before;
     }
     return best;
   }
 
-  /// What moves in chunks while the node computes, if it is one tensor.
-  std::optional<Role> loneTraveller(const NodeSchedule &schedule) const {
-    std::optional<Role> traveller;
+  /// What moves along an axis if anything does.
+  std::optional<Role> traveller(std::size_t axis) const {
+    return travellerOf(classOf(tree, node, loops[axis]));
+  }
+
+  /// The axis of what moves in chunks while the node computes, if it is one tensor.
+  std::optional<std::size_t> axisOfLoneTraveller(const NodeSchedule &schedule) const {
+    std::optional<std::size_t> axis;
     for (std::size_t i = 0; i < schedule.axes.size(); ++i)
       if (isStepping(schedule.axes[i].movement)) {
-        const std::optional<Role> role = travellerOf(classOf(tree, node, loops[i]));
-        if (traveller || !role)
+        if (axis || !traveller(i))
           return std::nullopt;
-        traveller = role;
+        axis = i;
       }
-    return traveller;
+    return axis;
   }
 
   void fail(const std::string &what) {
@@ -336,7 +340,7 @@ private:
 
   AxisSchedule axis(std::size_t i) {
     const Movement movement = row.axes[i].movement;
-    const std::optional<Role> role = travellerOf(classOf(tree, node, loops[i]));
+    const std::optional<Role> role = traveller(i);
     AxisSchedule result = unmoved(loops[i], role);
     if (movement == Movement::Stream) {
       result = {loops[i], atRoot(), movement, kStreamedParts};
@@ -354,8 +358,8 @@ private:
   /// The position of the traveller that its chunks are cut along.
   std::optional<int> position(std::size_t i, Role role) {
     const std::vector<DimId> &dims = dimsOf(tree, node, role);
-    if (chunk)
-      return chunk;
+    if (tried && tried->axis == i)
+      return tried->position;
     if (text.chunks.empty())
       return chunkPosition(tree, node, dims, loops, row.axes[i].chunks);
     if (nextChunk == text.chunks.size()) {
@@ -371,6 +375,12 @@ private:
     return std::nullopt;
   }
 
+  /// An axis whose traveller is cut along a position.
+  struct Chunks {
+    std::size_t axis;
+    int position;
+  };
+
   const Tree &tree;
   const NodeId node;
   const Row &row;
@@ -378,7 +388,7 @@ private:
   const int64_t ranks;
   std::vector<DimId> loops;
   std::vector<int64_t> grid;
-  std::optional<int> chunk; ///< the position tried for a lone traveller's chunks; none: the usual
+  std::optional<Chunks> tried; ///< of a lone traveller; none: the usual
   std::size_t nextChunk = 0;
   bool movesInSteps = false;
   std::string problem;

@@ -71,20 +71,17 @@ private:
   double sumSeconds() const {
     constexpr double kMostCyclesOfTerms = 20, kCyclesOfSums = 3;
     constexpr double kFlopsPerCycle = 4; // of each lane: two multiplications, two additions
-    int64_t run = 1;
-    bool areTerms = false;
-    for (const std::size_t dim : dims.inOrder(Role::A)) {
-      const bool isTerm = dims[dim].dimClass == DimClass::K;
-      if (dims.stride(Role::A, dim) != run || (run > 1 && isTerm != areTerms))
-        break;
-      areTerms = isTerm;
-      run *= dims.extent(dim);
-    }
+    const auto isTerm = [&](std::size_t dim) { return dims[dim].dimClass == DimClass::K; };
+    const bool areTerms = isTerm(dims.fastest(Role::A));
+    DimCounts row(dims.size(), 1);
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (isTerm(dim) == areTerms)
+        row[dim] = dims.extent(dim);
+    const double run = dims.run(Role::A, row);
     const double lanes = toDouble(machine.vectorBytes) / elementBytes();
     // Few terms are added one by one.
-    const double cycles =
-        areTerms ? std::min(toDouble(run) + 2, kMostCyclesOfTerms) : kCyclesOfSums;
-    return dims.elements(Role::A) / toDouble(run) * cycles * kFlopsPerCycle * lanes /
+    const double cycles = areTerms ? std::min(run + 2, kMostCyclesOfTerms) : kCyclesOfSums;
+    return dims.elements(Role::A) / run * cycles * kFlopsPerCycle * lanes /
            machine.flopsPerSecond(type);
   }
 
