@@ -201,6 +201,15 @@ def measure(bench, case, arguments, probe):
             "ratio": min(peers.values()) / seconds if peers else None}
 
 
+def peers_of(text):
+    """The peers that a text names, joined by commas; none: no peer."""
+    names = [] if text in ("", "none") else text.split(",")
+    for name in names:
+        if name not in PEERS:
+            raise argparse.ArgumentTypeError(f"unknown peer '{name}'; known are {', '.join(PEERS)}")
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -209,8 +218,8 @@ def main():
     parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--peers", default=",".join(PEERS), type=lambda s: s.split(",") if s else [],
-                        help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K)")
+    parser.add_argument("--peers", default=",".join(PEERS), type=peers_of,
+                        help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K), or none")
     parser.add_argument("--machine", metavar="FILE",
                         help="machine file for as many threads, as einsumc-calibrate writes it")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
