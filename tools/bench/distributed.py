@@ -3,15 +3,16 @@
 
 SET is the name of a table in tools/bench/sets (distributed, predictions) or the path of one:
 tab-separated lines of a name, an einsum, sizes and schedules `RANKS:ALGORITHM` divided by blanks;
-`RANKS:plan` is what the planner chooses. Ranks share the
-machine's processors, each rank one thread at least. The programs of a case run by turns, in as many
-rounds as are asked for; a time is the median over the rounds of a run's median. The columns: the
-fraction of the machine's peak as measured between the cases, the time of the case's first schedule
-over this one's, what a rank sends in a run on average, the seconds that its compute waits for
-messages, and what the compiler predicted over the time. Below the table: how well predictions rank
-the schedules and how far they are off, and the planner's choices over the best of their cases: by
-the programs' seconds, and by these and what plans are charged for reading copies of inputs, which
-the planner compares.
+`RANKS:plan` is what the planner chooses. Ranks share the machine's processors, each rank one
+thread at least. The programs of a case run by turns, in as many rounds as are asked for, each
+between two measurements of the machine's peak and repeated where one of them is far below the best
+(up to --tries times: somebody else has the processors then); a time is the median over the rounds
+of a run's median. The columns: the fraction of the peak measured around them, the time of the
+case's first schedule over this one's, what a rank sends in a run on average, the seconds that its
+compute waits for messages, and what the compiler predicted over the time. Below the table: how
+well predictions rank the schedules and how far they are off, and the planner's choices over the
+best of their cases: by the programs' seconds, and by these and what plans are charged for reading
+copies of inputs, which the planner compares.
 
 Needs a build with tests (build/release). Time on an otherwise idle machine.
 """
@@ -52,6 +53,7 @@ class Schedule:
         self.reading = bench.reading(arguments)
 
     def run(self):
+        """The statistics of a run."""
         options = self.bench.options
         stats = self.program + ".json"
         launcher = options.launcher.split() if options.launcher else self.bench.tools["mpiexec"]
@@ -61,7 +63,7 @@ class Schedule:
                         f"--stats={stats}", *options.argument],
                        subprocess.DEVNULL)  # A launcher's helpers may keep a pipe open.
         with open(stats) as file:
-            self.runs.append(json.load(file))
+            return json.load(file)
 
     def median(self, key):
         return statistics.median(run[key] for run in self.runs)
@@ -136,6 +138,7 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of all ranks together")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--machine", metavar="FILE", help="machine file for one thread")
     parser.add_argument("--launcher", metavar="CMD",
                         help="a command that takes the number of ranks and the program")
@@ -146,7 +149,7 @@ def main():
 
     subprocess.run(["cmake", "--build", options.build, "--target", "einsumc-bench-roofline",
                     "einsumc"], check=True, stdout=subprocess.DEVNULL)
-    results, probes = [], []
+    results = []
     print(HEADER)
     with tempfile.TemporaryDirectory() as scratch:
         bench = bench_run.Bench(options, scratch)
@@ -159,22 +162,24 @@ def main():
                                                             options.dtype))
                 schedules = [Schedule(bench, case, arguments, schedule) for schedule in names
                              if fnmatch.fnmatch(schedule, options.schedules)]
-                probes.append(bench.probe())
+                peaks = []
                 for _ in range(options.rounds):
-                    for schedule in schedules:
-                        schedule.run()
+                    runs, probe = bench.steadily(lambda: [s.run() for s in schedules])
+                    for schedule, run in zip(schedules, runs):
+                        schedule.runs.append(run)
+                    peaks.append(probe["peak"])
                 for schedule in schedules:
-                    results.append(schedule.result(case, flops, probes[-1]["peak"],
+                    results.append(schedule.result(case, flops, statistics.median(peaks),
                                                    schedules[0].median("seconds")))
                     print(line_of(results[-1]), flush=True)
     if not results:
         sys.exit("distributed.py: no case or no schedule matches the pattern")
-    peaks = [probe["peak"] / 1e9 for probe in probes]
+    peaks = [probe["peak"] / 1e9 for probe in bench.probes]
     print(f"peak: {min(peaks):.1f} to {max(peaks):.1f} GFLOPS")
     print_predictions(results)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"results": results, "machine": probes}, file, indent=1)
+            json.dump({"results": results, "machine": bench.probes}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ one: tab-separated lines of a name, an einsum (or the name of an .ein file besid
 and an optional path. random:SEED:COUNT draws as many contractions of odd extents, narrow:SEED:COUNT
 those without rows, columns or sums, unary:SEED:COUNT permutations and sums of one tensor. The
 roofline of a case is the sum over its nodes of max(flops / peak, bytes / triad), bytes being each
-operand and each result once; peak and triad are measured in the same run, again after every few
-cases. Times are medians, on one rank. The column pred/meas is what the compiler predicts (from
+operand and each result once; peak and triad are measured in the same run, before and after every
+case. Where one of the two peaks is far below the best of the run, the processors belong to somebody
+else: the case is timed again, up to --tries times. Times are medians, on one rank. The column pred/meas is what the compiler predicts (from
 --machine, or the built-in machine) over the time.
 
 Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
@@ -29,7 +30,7 @@ import draw
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "tools", "bench")
 PEERS = ["numpy", "torch", "gemm"]
-PROBE_EVERY = 4  # cases
+STEADY = 0.85  # of the best peak
 SHORT_RUN = 0.1  # seconds that the evaluations of a case should take at least
 
 
@@ -63,16 +64,32 @@ class Bench:
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith("OPENBLAS_")}
         self.environment |= {"OMP_NUM_THREADS": str(options.threads)}
+        self.probes = []  # of the machine, in the order of time
 
     def run(self, command, stdout=subprocess.PIPE):
         return subprocess.run(command, env=self.environment, check=True, stdin=subprocess.DEVNULL,
                               stdout=stdout, text=True).stdout
 
     def probe(self):
-        """The machine's peak and triad at this moment."""
+        """Measures the machine's peak and triad at this moment."""
         machine = json.loads(self.run(
             [os.path.join(self.options.build, "tools", "bench", "einsumc-bench-roofline")]))
-        return {"peak": machine["peak_" + self.options.dtype], "triad": machine["triad"]}
+        self.probes.append({"peak": machine["peak_" + self.options.dtype],
+                            "triad": machine["triad"]})
+
+    def steadily(self, action):
+        """What an action returns when the machine has its usual peak before and after it, or the
+        last of many tries; and the mean of the two probes."""
+        if not self.probes:
+            self.probe()
+        for _ in range(self.options.tries):
+            result = action()
+            self.probe()
+            around = self.probes[-2:]
+            best = max(probe["peak"] for probe in self.probes)
+            if min(probe["peak"] for probe in around) >= STEADY * best:
+                break
+        return result, {key: statistics.fmean(probe[key] for probe in around) for key in around[0]}
 
     def describe(self, arguments):
         """Dims and nodes of a case, as `einsumc --emit=json` gives them, with tensors stored as
@@ -186,13 +203,13 @@ def write_plot(results, path):
         file.write("\n".join(parts))
 
 
-def measure(bench, case, arguments, probe):
+def measure(bench, case, arguments):
     options = bench.options
     described = bench.describe(arguments)
-    stats = bench.time(bench.build(case, arguments))
+    program = bench.build(case, arguments)
+    (stats, peers), probe = bench.steadily(lambda: (bench.time(program), bench.peers(described)))
     work = work_of(described, options.dtype)
     bound = sum(max(flops / probe["peak"], size / probe["triad"]) for flops, size in work)
-    peers = bench.peers(described)
     seconds = stats["seconds"]
     return {"case": case, "prediction": stats["predicted_seconds"] / seconds, "seconds": seconds,
             "fraction": bound / seconds,
@@ -218,6 +235,7 @@ def main():
     parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--peers", default=",".join(PEERS), type=peers_of,
                         help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K), or none")
     parser.add_argument("--machine", metavar="FILE",
@@ -229,24 +247,21 @@ def main():
 
     subprocess.run(["cmake", "--build", options.build, "--target", "einsumc-bench-roofline",
                     "einsumc"], check=True, stdout=subprocess.DEVNULL)
-    results, probes = [], []
+    results = []
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(options, scratch)
         cases = [case for name in options.sets for case in read_set(name)
                  if fnmatch.fnmatch(case[0], options.cases)]
         if not cases:
             sys.exit("run.py: no case matches the pattern")
-        for number, (case, arguments) in enumerate(cases):
-            if number % PROBE_EVERY == 0:
-                probes.append(bench.probe())
+        for case, arguments in cases:
             dtype = [] if arguments[0].endswith(".ein") else [f"--dtype={options.dtype}"]
-            results.append(measure(bench, case, arguments + dtype, probes[-1]))
+            results.append(measure(bench, case, arguments + dtype))
             print(line_of(results[-1]), file=sys.stderr, flush=True)
-        probes.append(bench.probe())
-    print_table(results, probes)
+    print_table(results, bench.probes)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"results": results, "machine": probes}, file, indent=1)
+            json.dump({"results": results, "machine": bench.probes}, file, indent=1)
     if options.svg:
         write_plot(results, options.svg)
 
