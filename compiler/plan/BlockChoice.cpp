@@ -181,7 +181,7 @@ private:
         block.grow(dim, lengthInC, rows);
       growRunOfLeft(kFetchedRow, rows);
     }
-    block.fill(DimClass::M, Role::A, rows, kShortestRow);
+    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
     if (!isSerial)
       cutRunsOfLeft();
     growTasks();
@@ -292,6 +292,11 @@ private:
     return length >= kLeastAcross && fullness(choice.m) >= fullness(inPanel) + kFuller;
   }
 
+  /// Panels and vectors of rows.
+  BlockCounts::Steps rowSteps() const {
+    return {limits.panelRows, limits.panelRows / tiles::kPanelVectors};
+  }
+
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
@@ -304,17 +309,17 @@ private:
     const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
-    block.fill(DimClass::K, Role::B, sums, kStepK);
+    block.fill(DimClass::K, Role::B, sums, {kStepK});
     choice.k = block.sizeOf(DimClass::K);
     const int64_t rows = std::max(leftElements / choice.k, limits.panelRows);
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
-    block.fill(DimClass::M, Role::C, std::min(rows, kMostM), limits.panelRows);
+    block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps());
     const int64_t columns = std::clamp(
         limits.rightBytes / elementBytes / choice.k / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
     block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
-    block.fill(DimClass::N, Role::C, columns, kStepN);
+    block.fill(DimClass::N, Role::C, columns, {kStepN});
   }
 
   /// The elements that a block should have of a dim along which a tensor is contiguous.
@@ -435,7 +440,7 @@ private:
   /// Cuts the sums into enough blocks for the team. Returns whether they are long enough.
   bool cutSums() {
     while (block.blocksOf(DimClass::K) < enoughSums)
-      if (!block.halve(DimClass::K, Role::A, kLeastK, 1))
+      if (!block.halve(DimClass::K, Role::A, kLeastK, {1}))
         return false;
     return true;
   }
@@ -445,8 +450,8 @@ private:
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
       if (!halveBatch(leastBatch) &&
-          !block.halve(DimClass::M, Role::A, limits.panelRows, limits.panelRows) &&
-          !block.halve(DimClass::N, Role::B, kLeastN, kStepN) && !halveBatch(1))
+          !block.halve(DimClass::M, Role::A, limits.panelRows, rowSteps()) &&
+          !block.halve(DimClass::N, Role::B, kLeastN, {kStepN}) && !halveBatch(1))
         return;
   }
 

@@ -14,22 +14,24 @@ namespace einsumc {
 
 namespace {
 
-/// The length of nearly equal parts, about at most so long, in multiples of `step` where long,
-/// and of a vector where shorter.
-int64_t balanced(int64_t extent, int64_t most, int64_t step) {
-  constexpr int64_t kVector = 8;
-  const int64_t parts = ceilDiv(extent, most);
-  const int64_t part = ceilDiv(extent, parts);
-  if (parts == 1 || part <= kVector)
-    return part;
-  const bool isShort = part < step; // Fewer parts are worth more than multiples of the step.
-  const int64_t unit = isShort ? kVector : step;
-  const int64_t rounded = ceilDiv(part, unit) * unit;
-  if (8 * rounded <= (isShort ? 10 : 9) * most)
+/// A length in multiples of a unit for nearly equal parts that are about at most so long; none if
+/// it is much longer, or the last part much shorter.
+/// \param share eighths of `most` that a part may have
+std::optional<int64_t> evenPart(int64_t extent, int64_t most, int64_t unit, int64_t share) {
+  const int64_t part = ceilDiv(extent, ceilDiv(extent, most));
+  if (part < unit)
+    return std::nullopt;
+  const int64_t rounded = roundUp(part, unit);
+  if (8 * rounded <= share * most)
     return rounded;
-  // Rather no multiple than a last part that is much shorter.
-  const int64_t shorter = std::max(most / unit, int64_t{1}) * unit;
-  return extent % shorter == 0 || 2 * (extent % shorter) > shorter ? shorter : part;
+  const int64_t shorter = most / unit * unit;
+  const bool isEven = extent % shorter == 0 || 2 * (extent % shorter) > shorter;
+  return isEven ? std::optional(shorter) : std::nullopt;
+}
+
+/// Vectors of all parts of an extent together.
+int64_t vectorsIn(int64_t extent, int64_t part, int64_t vector) {
+  return extent / part * ceilDiv(part, vector) + ceilDiv(extent % part, vector);
 }
 
 } // namespace
@@ -82,17 +84,31 @@ void BlockCounts::growRuns(DimClass dimClass, std::initializer_list<Role> roles,
     }
 }
 
-void BlockCounts::fill(DimClass dimClass, Role role, int64_t most, int64_t step) {
+void BlockCounts::fill(DimClass dimClass, Role role, int64_t most, const Steps &steps) {
   const DimIndices candidates = dims.bySpeed(dimClass, role);
   for (const std::size_t dim : candidates)
     grow(dim, dims.extent(dim), most);
   for (const std::size_t dim : candidates)
-    counts[dim] = balanced(dims.extent(dim), counts[dim], stepOf(dimClass, counts[dim], step));
+    counts[dim] = partOf(dim, counts[dim], steps);
 }
 
-/// Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
-int64_t BlockCounts::stepOf(DimClass dimClass, int64_t count, int64_t step) const {
-  return dimClass == DimClass::K && sizeOf(dimClass) > count ? 1 : step;
+int64_t BlockCounts::partOf(std::size_t dim, int64_t most, const Steps &steps) const {
+  constexpr int64_t kShortUnit = 8;
+  const int64_t extent = dims.extent(dim), part = ceilDiv(extent, ceilDiv(extent, most));
+  const DimClass dimClass = dims[dim].dimClass;
+  // Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
+  const bool isSumOfSeveral = dimClass == DimClass::K && sizeOf(dimClass) > counts[dim];
+  if (part == extent || isSumOfSeveral)
+    return part;
+  const bool isShort = part < steps.step; // Fewer parts are worth more than multiples of the step.
+  const int64_t share = isShort ? 10 : 9;
+  const int64_t even =
+      evenPart(extent, most, isShort ? kShortUnit : steps.step, share).value_or(part);
+  if (!dims.isUnit(Role::C, dim))
+    return even;
+  const int64_t full = evenPart(extent, most, steps.vector, share).value_or(even);
+  return vectorsIn(extent, full, steps.vector) < vectorsIn(extent, even, steps.vector) ? full
+                                                                                       : even;
 }
 
 int64_t BlockCounts::sizeOf(DimClass dimClass) const {
@@ -115,7 +131,7 @@ int64_t BlockCounts::tasks() const {
   return blocksOf(DimClass::C) * blocksOf(DimClass::M) * blocksOf(DimClass::N);
 }
 
-bool BlockCounts::halve(DimClass dimClass, Role operand, int64_t least, int64_t step) {
+bool BlockCounts::halve(DimClass dimClass, Role operand, int64_t least, const Steps &steps) {
   if (sizeOf(dimClass) <= least)
     return false;
   std::optional<std::size_t> largest;
@@ -135,7 +151,7 @@ bool BlockCounts::halve(DimClass dimClass, Role operand, int64_t least, int64_t 
   if (!largest)
     return false;
   int64_t &count = counts[*largest];
-  const int64_t half = balanced(dims.extent(*largest), ceilDiv(count, 2), step);
+  const int64_t half = partOf(*largest, ceilDiv(count, 2), steps);
   if (half >= count)
     return false;
   count = half;

@@ -27,6 +27,12 @@ public:
   /// By dim. Above 1 of at most one dim of class C.
   DimCounts counts;
 
+  /// What parts of dims are multiples of, if that is possible.
+  struct Steps {
+    int64_t step;
+    int64_t vector = 1; ///< of the dim along which C is written: where these are fewer
+  };
+
   /// Elements of a block along a class.
   int64_t sizeOf(DimClass dimClass) const;
   /// Blocks along a class.
@@ -47,15 +53,16 @@ public:
   /// \param wanted elements of a run
   void growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t wanted, int64_t most);
   /// Takes indices of a class's dims, the fastest in the role first, up to a number of elements.
-  void fill(DimClass dimClass, Role role, int64_t most, int64_t step);
+  void fill(DimClass dimClass, Role role, int64_t most, const Steps &steps);
   /// Halves the largest part of a side that is longer than `least`: rows along which C or the
   /// operand is contiguous last, and not into too short ones. Returns whether it could.
-  bool halve(DimClass dimClass, Role operand, int64_t least, int64_t step);
+  bool halve(DimClass dimClass, Role operand, int64_t least, const Steps &steps);
 
 private:
   struct RunEnd;
   std::optional<RunEnd> endOfRun(Role role) const;
-  int64_t stepOf(DimClass dimClass, int64_t count, int64_t step) const;
+  /// The length of nearly equal parts of a dim, about at most so long.
+  int64_t partOf(std::size_t dim, int64_t most, const Steps &steps) const;
 
   const WorkDims &dims;
 };
