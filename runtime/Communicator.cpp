@@ -234,6 +234,7 @@ std::unique_ptr<Communicator> Communicator::splitByNode() const {
 void waitPolitely(const std::function<bool()> &ready,
                   const std::function<std::string()> &describe) {
   constexpr int kYields = 100;
+  constexpr int kLooks = 8; // With each, a network takes and gives what its buffers hold.
   constexpr std::chrono::microseconds kFirstSleep(5);
   constexpr std::chrono::microseconds kLongestSleep(200);
 
@@ -243,7 +244,10 @@ void waitPolitely(const std::function<bool()> &ready,
     sched_yield();
   }
   WaitClock clock;
-  for (auto sleep = kFirstSleep; !ready(); sleep = std::min(2 * sleep, kLongestSleep)) {
+  for (auto sleep = kFirstSleep;; sleep = std::min(2 * sleep, kLongestSleep)) {
+    for (int look = 0; look < kLooks; ++look)
+      if (ready())
+        return;
     std::this_thread::sleep_for(sleep);
     clock.look(describe);
   }

@@ -18,7 +18,7 @@ namespace einsumc::measure {
 struct MessageRate {
   double latency = 0;
   double secondsPerByte = 0;
-  double load = 0; ///< seconds of a thread a byte that is sent and one that is received
+  double load = 0; ///< as messageLoad has it
 };
 
 struct NetworkRates {
