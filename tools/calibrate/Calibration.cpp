@@ -71,16 +71,28 @@ public:
 
   Machine run() {
     measureShare();
-    measureFlops();
-    measureBandwidths();
-    measureKernels();
-    measurePacking();
-    measureProduct();
+    for (int left = quick ? 1 : kTries; left > 0; left = isAsFast() ? 0 : left - 1) {
+      measureFlops();
+      measureBandwidths();
+      measureKernels();
+      measurePacking();
+      measureProduct();
+    }
     measureNetwork();
     return std::move(machine);
   }
 
 private:
+  static constexpr int kTries = 4;
+
+  /// Whether the processors still are what they were when the peak was measured: else somebody else
+  /// has used them in the meantime.
+  bool isAsFast() const {
+    constexpr double kNearly = 0.9;
+    const double now = slowest(peakFlops<float>(effort));
+    return now > kNearly * machine.flopsF32 && machine.flopsF32 > kNearly * now;
+  }
+
   /// A rank has the share of the machine that its threads have of the processors.
   void measureShare() {
     machine.threads = omp_get_max_threads();
