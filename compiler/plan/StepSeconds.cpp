@@ -46,22 +46,40 @@ double StepSeconds::of(const Box &work, std::size_t step) {
   return found->second + loadSeconds + (adds && step > 0 ? readSeconds(work) : 0);
 }
 
-/// What messages take of a step's threads.
+namespace {
+
+/// Elements that a rank copies between where it stores its chunk and its messages: of a chunk that
+/// moves in parts which are not contiguous there.
+double copiedElements(const Stepping &stepping, const Traveller &traveller, int64_t steps) {
+  const Box stored = traveller.chunks.box(traveller.chunks.grid.firstRank);
+  const auto isCut = [](const Interval &range) { return range.size() > 1; };
+  const bool isWhole = steps == stepping.work.grid.extents[traveller.axis];
+  if (isWhole || llvm::none_of(llvm::ArrayRef(stored).take_front(traveller.position), isCut))
+    return 0;
+  return static_cast<double>(volume(stored));
+}
+
+} // namespace
+
+/// What messages take of a step's threads, and of memory when they are packed.
 double StepSeconds::loadOf(const Stepping &stepping) const {
   const std::vector<int64_t> &extents = stepping.work.grid.extents;
-  double seconds = 0;
-  int64_t chunks = 1;
+  int64_t steps = 1;
+  for (const Traveller &traveller : stepping.travellers)
+    steps = std::max(steps, extents[traveller.axis] * stepping.pace);
+  double ofThreads = 0, ofMemory = 0; // seconds of all steps, for each byte of an element
   for (const Traveller &traveller : stepping.travellers) {
+    if (traveller.movement == StepMovement::Stream) // of which a rank has few
+      continue;
     // The ranks of a line are neighbours, or as far apart as the axes inside are long.
     int64_t span = 1;
     for (std::size_t axis = traveller.axis; axis < extents.size(); ++axis)
       span *= extents[axis];
-    if (traveller.movement != StepMovement::Stream) // of which a rank has few
-      seconds += machine.linkOf(span).load * static_cast<double>(foreignElements(traveller));
-    chunks = std::max(chunks, extents[traveller.axis]);
+    ofThreads += machine.linkOf(span).load * static_cast<double>(foreignElements(traveller));
+    ofMemory += 2 * copiedElements(stepping, traveller, steps) / machine.memoryBandwidth;
   }
-  return seconds * static_cast<double>(sizeInBytes(tree.elementType())) /
-         static_cast<double>(chunks * stepping.pace * machine.threads);
+  return (ofThreads / static_cast<double>(machine.threads) + ofMemory) *
+         static_cast<double>(sizeInBytes(tree.elementType())) / static_cast<double>(steps);
 }
 
 /// Reading the step's part of the result, which it adds to.
