@@ -317,16 +317,18 @@ template <class T>
 void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
                               const Tiles &tilesN, const Tile &tileK,
                               bool accumulate) const noexcept {
-  for (const Tile &tileN : tilesN)
+  for (std::size_t j = 0; j < tilesN.size(); ++j)
     for (std::size_t i = 0; i < tilesM.size(); ++i) {
-      const Tile &tileM = tilesM[i];
+      const Tile &tileM = tilesM[i], &tileN = tilesN[j];
       const T *const tileA = a + tileM.at;
       const T *const tileB = b + tileN.at;
       T *const tileC = c + tileM.toC + tileN.toC;
       switch (result) {
       case Result::Direct:
         if (i + 1 < tilesM.size())
-          prefetch(c + tilesM[i + 1].toC + tileN.toC, tilesM[i + 1], tileN);
+          prefetch(c, tilesM[i + 1], tileN);
+        else if (j + 1 < tilesN.size())
+          prefetch(c, tilesM[0], tilesN[j + 1]);
         kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
         break;
       case Result::Buffered:
@@ -359,12 +361,14 @@ void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile
   }
 }
 
-/// Fetches a tile of C while the one before it is computed: kernels wait for their first loads.
+/// Fetches a tile of a block of C while the one before it is computed: kernels wait for their first
+/// loads.
 template <class T>
 void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
   constexpr int64_t kLine = 64 / sizeof(T);
   const int64_t rows = sideM.sizes[m.size];
   const int64_t columns = sideN.sizes[n.size];
+  c += m.toC + n.toC;
   for (int64_t column = 0; column < columns; ++column, c += sideN.strideInC()) {
     for (int64_t row = 0; row < rows; row += kLine)
       __builtin_prefetch(c + row, 1);
