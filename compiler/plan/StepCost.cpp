@@ -95,7 +95,18 @@ public:
       : stepping(stepping), chunks(stepping, links, tree.elementType()),
         stepSeconds(tree, node, machine, &stepping) {}
 
-  StepCost run() { return isLong(stepping) ? estimate() : play(); }
+  StepCost run() {
+    const double steps = static_cast<double>(mostChunks(stepping) * stepping.pace);
+    StepCost result = isLong(stepping) ? estimate() : play();
+    // Messages take threads from compute that hides them, not from threads that wait for them.
+    const double transfers = result.transferSeconds;
+    const double hidden = result.computeSeconds + transfers - result.seconds;
+    const double load =
+        steps * stepSeconds.load() * (transfers > 0 ? std::clamp(hidden / transfers, 0.0, 1.0) : 1);
+    result.computeSeconds += load;
+    result.seconds += load;
+    return result;
+  }
 
 private:
   StepCost play() {

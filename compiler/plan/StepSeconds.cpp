@@ -29,7 +29,7 @@ StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
     return;
   const Box whole = stepping->work.box(stepping->work.grid.firstRank);
   footprint = WorkDims::fused(localWork(tree, node, whole)).footprint();
-  loadSeconds = loadOf(*stepping);
+  loadOfStep = loadOf(*stepping);
   adds = stepping->sums || rotatesResult(*stepping);
 }
 
@@ -43,7 +43,7 @@ double StepSeconds::of(const Box &work, std::size_t step) {
     part.footprint = footprint;
     found->second = localCost(part, machine).seconds();
   }
-  return found->second + loadSeconds + (adds && step > 0 ? readSeconds(work) : 0);
+  return found->second + (adds && step > 0 ? readSeconds(work) : 0);
 }
 
 namespace {

@@ -22,8 +22,7 @@ namespace einsumc {
 int64_t foreignElements(const Traveller &traveller);
 
 /// `localCost` of the boxes that ranks compute of a node, each shape once. The tensors of a step
-/// lie where those of all steps have room: they come and go. Where messages take threads that could
-/// compute, every step has an even share of that.
+/// lie where those of all steps have room: they come and go.
 class StepSeconds {
 public:
   /// \param stepping the node's loop, if it has one
@@ -31,6 +30,8 @@ public:
 
   /// \param step but in the first, the result is read where it is added to
   double of(const Box &work, std::size_t step = 0);
+  /// What messages take of the threads while these compute: every step's even share.
+  double load() const { return loadOfStep; }
 
 private:
   double readSeconds(const Box &work) const;
@@ -39,9 +40,9 @@ private:
   const Tree &tree;
   const NodeId node;
   const Machine &machine;
-  double footprint = 0;   ///< elements of all steps' tensors
-  double loadSeconds = 0; ///< of a step
-  bool adds = false;      ///< to what the steps before, or other ranks, have summed up
+  double footprint = 0;  ///< elements of all steps' tensors
+  double loadOfStep = 0; ///< seconds
+  bool adds = false;     ///< to what the steps before, or other ranks, have summed up
   std::map<std::vector<int64_t>, double> known; ///< by extents
 };
 

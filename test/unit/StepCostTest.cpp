@@ -81,6 +81,14 @@ TEST_F(StepCosts, messagesTakeTimeOfTheThreads) {
   EXPECT_DOUBLE_EQ(cost("ring_m(t=n)", 0).computeSeconds, without);
 }
 
+TEST_F(StepCosts, messagesThatAreWaitedForTakeNoTimeOfTheThreads) {
+  // Of three transfers that take five steps each, three steps hide a fifth.
+  const double without = cost("ring_m(t=n)", 5).seconds;
+  machine.betweenNodes.load = 1e-9;
+  const double load = 1e-9 * (kRanks - 1) * kChunkBytes;
+  EXPECT_NEAR(cost("ring_m(t=n)", 5).seconds - without, load / 5, 1e-2 * load);
+}
+
 TEST_F(StepCosts, freeTransfersTakeNoTime) {
   for (const char *const algorithm : {"ring_m(t=n)", "ring_n(t=m)"}) {
     const StepCost costs = cost(algorithm, 0);

@@ -196,7 +196,7 @@ private:
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport,
         [&](int64_t rank) { return here[static_cast<std::size_t>(rank)]; },
-        [&](const Box &work, std::size_t step) { return seconds.of(work, step); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + seconds.load(); });
     for (const LoopPart &part : parts) {
       const auto index = static_cast<std::size_t>(part.rank);
       const Id end = engine.addDelay(0);

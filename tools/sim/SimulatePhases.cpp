@@ -161,7 +161,7 @@ private:
     LockStep transport(engine, stepping, machine, network, elementBytes);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport, [&](int64_t /*rank*/) { return begin; },
-        [&](const Box &work, std::size_t step) { return seconds.of(work, step); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + seconds.load(); });
     engine.run();
     transport.patterns.addTo(result.linkBytes);
     double end = 0, compute = 0, transfer = 0;
