@@ -138,7 +138,8 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of all ranks together")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tries", type=int, default=5)
+    parser.add_argument("--tries", type=int, default=5,
+                        help="how often to time a round until the machine is itself")
     parser.add_argument("--machine", metavar="FILE", help="machine file for one thread")
     parser.add_argument("--launcher", metavar="CMD",
                         help="a command that takes the number of ranks and the program")

@@ -3,13 +3,14 @@
 
 SET is the name of a table in tools/bench/sets (tccg, trees, gemm, bandwidth, tiny) or the path of
 one: tab-separated lines of a name, an einsum (or the name of an .ein file beside the table), sizes
-and an optional path. random:SEED:COUNT draws as many contractions of odd extents, narrow:SEED:COUNT
-those without rows, columns or sums, unary:SEED:COUNT permutations and sums of one tensor. The
-roofline of a case is the sum over its nodes of max(flops / peak, bytes / triad), bytes being each
-operand and each result once; peak and triad are measured in the same run, before and after every
-case. Where one of the two peaks is far below the best of the run, the processors belong to somebody
-else: the case is timed again, up to --tries times. Times are medians, on one rank. The column pred/meas is what the compiler predicts (from
---machine, or the built-in machine) over the time.
+and an optional path. random:SEED:COUNT draws as many contractions of odd extents,
+narrow:SEED:COUNT those without rows, columns or sums, unary:SEED:COUNT permutations and sums of
+one tensor. The roofline of a case is the sum over its nodes of max(flops / peak, bytes / triad),
+bytes being each operand and each result once; peak and triad are measured in the same run, before
+and after every case. Where one of the two peaks is far below the best of the run, the processors
+belong to somebody else: the case is timed again, up to --tries times. Times are medians, on one
+rank. The column pred/meas is what the compiler predicts (from --machine, or the built-in machine)
+over the time.
 
 Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
 is not installed is left out. Time on an otherwise idle machine.
@@ -82,7 +83,7 @@ class Bench:
         last of many tries; and the mean of the two probes."""
         if not self.probes:
             self.probe()
-        for _ in range(self.options.tries):
+        for _ in range(max(self.options.tries, 1)):
             result = action()
             self.probe()
             around = self.probes[-2:]
@@ -235,7 +236,8 @@ def main():
     parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--tries", type=int, default=5)
+    parser.add_argument("--tries", type=int, default=5,
+                        help="how often to time a case until the machine is itself")
     parser.add_argument("--peers", default=",".join(PEERS), type=peers_of,
                         help="of numpy,torch,gemm (OpenBLAS products of the same M, N, K), or none")
     parser.add_argument("--machine", metavar="FILE",

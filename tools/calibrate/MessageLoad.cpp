@@ -40,7 +40,7 @@ public:
     }
   }
 
-  bool isOver() const { return isDone.load(std::memory_order_relaxed); }
+  bool isOver() const { return isDone.load(); }
 
   /// \pre it is over
   void check() const {
