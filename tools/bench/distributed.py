@@ -9,10 +9,10 @@ between two measurements of the machine's peak and repeated where one of them is
 (up to --tries times: somebody else has the processors then); a time is the median over the rounds
 of a run's median. The columns: the fraction of the peak measured around them, the time of the
 case's first schedule over this one's, what a rank sends in a run on average, the seconds that its
-compute waits for messages, and what the compiler predicted over the time. Below the table: how
-well predictions rank the schedules and how far they are off, and the planner's choices over the
-best of their cases: by the programs' seconds, and by these and what plans are charged for reading
-copies of inputs, which the planner compares.
+compute waits for messages, and what the compiler predicted, and einsumc-sim simulates, over the
+time. Below the table: how well these rank the schedules and how far they are off, and the
+planner's choices over the best of their cases: by the programs' seconds, and by these and what
+plans are charged for reading copies of inputs, which the planner compares.
 
 Needs a build with tests (build/release). Time on an otherwise idle machine.
 """
@@ -51,6 +51,7 @@ class Schedule:
         arguments = [*arguments, f"--ranks={self.ranks}", *forced]
         self.program = bench.build(file, arguments)
         self.reading = bench.reading(arguments)
+        self.simulated = bench.simulate(arguments)
 
     def run(self):
         """The statistics of a run."""
@@ -79,18 +80,19 @@ class Schedule:
                 "speed": first / seconds,
                 "megabytes": self.runs[-1]["bytes_sent"] / 1e6 / self.ranks,
                 "wait": self.median("wait_seconds"), "reading": self.reading,
-                "prediction": self.runs[-1]["predicted_seconds"] / seconds}
+                "prediction": self.runs[-1]["predicted_seconds"] / seconds,
+                "simulation": self.simulated / seconds}
 
 
 HEADER = (f"{'':12}{'ranks':>6} {'algorithm':26}{'seconds':>10}{'GFLOPS':>9}{'peak':>7}{'first':>7}"
-          f"{'MB/rank':>9}{'wait':>10}{'pred':>7}")
+          f"{'MB/rank':>9}{'wait':>10}{'pred':>7}{'sim':>7}")
 
 
 def line_of(result):
     return (f"{result['case']:12}{result['ranks']:>6} {result['algorithm']:26}"
             f"{result['seconds']:10.5f}{result['gflops']:9.1f}{result['fraction']:7.3f}"
             f"{result['speed']:7.2f}{result['megabytes']:9.2f}{result['wait']:10.5f}"
-            f"{result['prediction']:7.2f}")
+            f"{result['prediction']:7.2f}{result['simulation']:7.2f}")
 
 
 def ranks_of(values):
@@ -108,14 +110,16 @@ def over_best(planned, forced, seconds):
 
 
 def print_predictions(results):
-    """How predictions compare with times: over all schedules, and for the planner's choices."""
+    """How predictions and simulations compare with times: over all schedules, and for the
+    planner's choices."""
     times = [result["seconds"] for result in results]
-    predicted = [result["prediction"] * result["seconds"] for result in results]
-    errors = [abs(result["prediction"] - 1) for result in results]
-    if len(results) > 2:
-        correlation = statistics.correlation(ranks_of(times), ranks_of(predicted))
-        print(f"predictions of {len(results)} schedules: rank correlation {correlation:.3f}, "
-              f"error {statistics.median(errors):.0%} in the median, {max(errors):.0%} at worst")
+    for key in ("prediction", "simulation"):
+        predicted = [result[key] * result["seconds"] for result in results]
+        errors = [abs(result[key] - 1) for result in results]
+        if len(results) > 2:
+            correlation = statistics.correlation(ranks_of(times), ranks_of(predicted))
+            print(f"{key} of {len(results)} schedules: rank correlation {correlation:.3f}, "
+                  f"error {statistics.median(errors):.0%} in the median, {max(errors):.0%} at worst")
     for case, ranks in dict.fromkeys((r["case"], r["ranks"]) for r in results):
         alike = [r for r in results if (r["case"], r["ranks"]) == (case, ranks)]
         planned = [r for r in alike if r["algorithm"].startswith("plan ")]
@@ -149,7 +153,7 @@ def main():
     options = parser.parse_args()
 
     subprocess.run(["cmake", "--build", options.build, "--target", "einsumc-bench-roofline",
-                    "einsumc"], check=True, stdout=subprocess.DEVNULL)
+                    "einsumc", "einsumc-sim"], check=True, stdout=subprocess.DEVNULL)
     results = []
     print(HEADER)
     with tempfile.TemporaryDirectory() as scratch:

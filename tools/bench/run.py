@@ -108,6 +108,12 @@ class Bench:
         return sum(alternative["reading_seconds"] for node in plan["nodes"]
                    for alternative in node.get("alternatives", []) if alternative.get("chosen"))
 
+    def simulate(self, arguments):
+        """The seconds that a schedule takes as einsumc-sim has it."""
+        machine = [f"--machine={self.options.machine}"] if self.options.machine else []
+        return json.loads(self.run([self.tools["simulate"], *arguments, *machine,
+                                    "--json"]))["seconds"]
+
     def build(self, case, arguments):
         """Compiles a case to a program."""
         program = os.path.join(self.scratch, case)
