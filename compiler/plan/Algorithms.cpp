@@ -228,11 +228,11 @@ private:
     // Whether what is chosen now is better than all before.
     const auto isBetter = [&] {
       const std::variant<NodeSchedule, std::string> named = schedule();
-      const auto *tried = std::get_if<NodeSchedule>(&named);
-      const double took = tried ? seconds(*tried) : least;
+      const auto *other = std::get_if<NodeSchedule>(&named);
+      const double took = other ? seconds(*other) : least;
       if (took >= least)
         return false;
-      best = *tried;
+      best = *other;
       least = took;
       return true;
     };
