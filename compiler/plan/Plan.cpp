@@ -25,7 +25,7 @@ namespace {
 class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), machine(machine), options(options),
+      : tree(tree), options(options), lists(tree, machine, options.ranks),
         estimate(tree, machine,
                  [&options](NodeId node) { return options.fixed.nodes.count(node) == 0; }) {}
 
@@ -66,7 +66,7 @@ private:
   bool tryRanges(std::vector<RankRange> ranges) {
     if (llvm::is_contained(tried, ranges))
       return false;
-    auto planner = std::make_unique<Planner>(tree, machine, options, ranges);
+    auto planner = std::make_unique<Planner>(lists, options, ranges);
     tried.push_back(std::move(ranges));
     const bool isBetter = !best || planner->isBetterThan(*best);
     if (isBetter)
@@ -93,6 +93,7 @@ private:
 
   /// Groups of so many ranks, and of fewer as long as that helps.
   void tryGroups(int64_t most) {
+    tryAllGroups(most);
     const int mayFail = isLarge(tree) ? 1 : 2;
     int failures = 0;
     for (int64_t ranks = most; ranks > 1 && failures < mayFail; ranks /= 2) {
@@ -102,9 +103,24 @@ private:
     }
   }
 
+  /// All groups of a small tree on few ranks; if these are many, those that seem the fastest.
+  void tryAllGroups(int64_t most) {
+    constexpr NodeId kFewTensors = 12;
+    constexpr std::size_t kMany = 24, kTooMany = 100;
+    if (tree.size() > kFewTensors)
+      return;
+    std::vector<std::pair<double, std::vector<RankRange>>> all;
+    for (std::vector<RankRange> &groups : allRankGroups(tree, most, estimate, kTooMany))
+      all.emplace_back(estimated(groups), std::move(groups));
+    llvm::stable_sort(all, llvm::less_first());
+    all.resize(std::min(all.size(), kMany));
+    for (auto &[seconds, groups] : all)
+      tryRanges(std::move(groups));
+  }
+
   const Tree &tree;
-  const Machine &machine;
   const PlanOptions &options;
+  CandidateLists lists;
   NodeEstimate estimate;
   std::unique_ptr<Planner> best;
   std::vector<std::vector<RankRange>> tried;

@@ -19,32 +19,14 @@
 
 namespace einsumc {
 
-CandidateLimits limitsFor(const Tree &tree) {
-  constexpr NodeId kFewNodes = 8, kSomeNodes = 24;
-  if (tree.size() <= kFewNodes)
-    return {{8, 48, 3, true}, 3, 96, false};
-  if (tree.size() <= kSomeNodes)
-    return {{6, 12, 1, true}, 2, 32, false};
-  return {{5, 6, 1, false}, 2, 16, false};
-}
-
-std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
-  std::vector<int> lifetimes(tree.dims().size());
-  for (NodeId id = node; id < tree.size(); ++id)
-    for (const DimId dim : tree.node(id).dims)
-      ++lifetimes[static_cast<std::size_t>(dim)];
-  return lifetimes;
-}
-
 bool isLarge(const Tree &tree) {
   constexpr NodeId kSmallTree = 40;
   return tree.size() > kSmallTree;
 }
 
-Planner::Planner(const Tree &tree, const Machine &machine, const PlanOptions &options,
-                 std::vector<RankRange> ranges)
-    : tree(tree), machine(machine), options(options), ranges(std::move(ranges)),
-      transfers(machine, options.ranks), limits(limitsFor(tree)) {
+Planner::Planner(CandidateLists &lists, const PlanOptions &options, std::vector<RankRange> ranges)
+    : lists(lists), tree(lists.tree), machine(lists.machine), transfers(lists.transfers),
+      options(options), ranges(std::move(ranges)) {
   decide();
 }
 
@@ -56,7 +38,7 @@ bool Planner::isBetterThan(const Planner &other) const {
       return own < others;
   }
   constexpr double kDoubt = 1.02; // Of two that are about as fast the simpler one is chosen.
-  return kDoubt * tables->seconds(chosen) < other.tables->seconds(other.chosen);
+  return kDoubt * seconds() < other.seconds();
 }
 
 bool Planner::mayHaveTooManyRanks() const {
@@ -65,7 +47,7 @@ bool Planner::mayHaveTooManyRanks() const {
     if (!tables->of(id).candidates.empty())
       computing +=
           tables->of(id).candidates[chosen[static_cast<std::size_t>(id)]].cost.computeSeconds;
-  return !limits.isSparing && 2 * computing < tables->seconds(chosen);
+  return !isSparing && 2 * computing < seconds();
 }
 
 std::vector<std::vector<Alternative>> Planner::alternatives(std::size_t most) const {
@@ -82,7 +64,7 @@ void Planner::decide() {
   const auto memory = static_cast<double>(options.memory.value_or(0));
   if (!options.memory || storedBytes(tree, completed(chosen)) <= memory)
     return;
-  limits.isSparing = true;
+  isSparing = true;
   tables.emplace(tree, transfers, options.ranks, choices());
   chosen = cheapestWithin(*tables, memory, [&](const std::vector<std::size_t> &tried) {
     return storedBytes(tree, completed(tried));
@@ -104,9 +86,7 @@ void Planner::addCandidates(NodeId id, TensorChoices &choices) {
   if (auto fixed = options.fixed.nodes.find(id); fixed != options.fixed.nodes.end())
     choices.candidates = {candidateOf(tree, id, fixed->second, machine, transfers)};
   else
-    choices.candidates =
-        candidatesOf(tree, id, machine, transfers, ranges[static_cast<std::size_t>(id)],
-                     lifetimesFrom(tree, id), limits);
+    choices.candidates = lists.of(id, ranges[static_cast<std::size_t>(id)], isSparing);
   for (const Candidate &candidate : choices.candidates) {
     choices.homes.push_back(candidate.home);
     choices.seconds.push_back(candidate.score);
@@ -158,7 +138,7 @@ void Planner::addPlacements(NodeId input, std::vector<TensorChoices> &all) {
         add(*everywhere);
     }
   });
-  choices.isReadInPlace = uses == 1 && !limits.isSparing;
+  choices.isReadInPlace = uses == 1 && !isSparing;
   if (choices.isReadInPlace)
     return;
   // Blocks of even size, from which copies are made when they are needed.

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_PLAN_PLANNER_H
 #define EINSUMC_PLAN_PLANNER_H
 
+#include "compiler/plan/CandidateLists.h"
 #include "compiler/plan/ChoiceTables.h"
 #include "compiler/plan/Plan.h"
 
@@ -15,23 +16,20 @@
 
 namespace einsumc {
 
-/// How many candidates of a node are thought about in a tree of so many nodes.
-CandidateLimits limitsFor(const Tree &tree);
-
-/// By dim: of how many results from a node on it is one.
-std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
-
 /// Whether whole trees take too long to be looked at again and again.
 bool isLarge(const Tree &tree);
 
 /// Chooses, with the ranks given that may compute each node.
 class Planner {
 public:
+  /// \param lists of the tree on the options' ranks
   /// \param ranges by node
-  Planner(const Tree &tree, const Machine &machine, const PlanOptions &options,
-          std::vector<RankRange> ranges);
+  Planner(CandidateLists &lists, const PlanOptions &options, std::vector<RankRange> ranges);
 
   Schedule schedule() const { return completed(chosen); }
+
+  /// Of the whole tree, with reading copies of inputs and what is added for doubt.
+  double seconds() const { return tables->seconds(chosen); }
 
   /// Whether this takes less time than a simpler choice does, or fits the memory when that does
   /// not.
@@ -79,12 +77,13 @@ private:
   /// is what moving them there does, and how the published algorithms put it.
   void nameGathers(Schedule &schedule, NodeId id) const;
 
+  CandidateLists &lists;
   const Tree &tree;
   const Machine &machine;
+  const TransferCost &transfers;
   const PlanOptions &options;
   const std::vector<RankRange> ranges; ///< by node: the ranks that may compute it
-  const TransferCost transfers;
-  CandidateLimits limits;
+  bool isSparing = false;              ///< memory is short
   std::optional<ChoiceTables> tables;
   std::vector<std::size_t> chosen; ///< by tensor
 };

@@ -249,10 +249,65 @@ private:
   std::vector<RankRange> ranges;
 };
 
+/// Every division of the ranks among parts that may be computed at the same time.
+class AllGroups {
+public:
+  AllGroups(const Tree &tree, GroupEstimate &estimate, std::size_t most)
+      : parts(tree, estimate), most(most), ranges(static_cast<std::size_t>(tree.size())) {}
+
+  std::vector<std::vector<RankRange>> run(int64_t ranks) {
+    for (int64_t used = 1; used <= ranks; ++used) {
+      std::fill(ranges.begin(), ranges.end(), RankRange{0, used});
+      assign({{parts.root(), {0, used}}});
+    }
+    return all.size() > most ? std::vector<std::vector<RankRange>>{} : std::move(all);
+  }
+
+private:
+  /// Parts that have got ranks, which their own parts may have yet to share.
+  using Assigned = std::vector<std::pair<PartId, RankRange>>;
+
+  void assign(Assigned open) {
+    if (all.size() > most)
+      return;
+    if (open.empty())
+      return all.push_back(ranges);
+    const auto [id, range] = open.back();
+    open.pop_back();
+    const Part &part = parts[id];
+    if (part.steps.empty())
+      ranges[static_cast<std::size_t>(part.nodes.front())] = range;
+    Assigned inTurn = open;
+    for (const PartId step : part.steps)
+      inTurn.emplace_back(step, range);
+    assign(std::move(inTurn));
+    if (part.halves.empty() || !part.isFree)
+      return;
+    for (int64_t first = 1; first < range.size; ++first)
+      for (const std::size_t half : {0, 1}) {
+        Assigned divided = open;
+        divided.emplace_back(part.halves[half], RankRange{range.first, first});
+        divided.emplace_back(part.halves[1 - half],
+                             RankRange{range.first + first, range.size - first});
+        assign(std::move(divided));
+      }
+  }
+
+  const PartTree parts;
+  const std::size_t most;
+  std::vector<RankRange> ranges; ///< by node, of parts that are not open
+  std::vector<std::vector<RankRange>> all;
+};
+
 } // namespace
 
 std::vector<RankRange> rankGroups(const Tree &tree, int64_t ranks, GroupEstimate &estimate) {
   return Groups(tree, estimate).run(ranks);
+}
+
+std::vector<std::vector<RankRange>> allRankGroups(const Tree &tree, int64_t ranks,
+                                                  GroupEstimate &estimate, std::size_t most) {
+  return AllGroups(tree, estimate, most).run(ranks);
 }
 
 } // namespace einsumc

@@ -10,6 +10,7 @@
 #include "compiler/ir/Tree.h"
 #include "compiler/plan/RankTimes.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,11 @@ public:
 /// of ranks beside the proportional one are tried too. What tensors with several users depend on
 /// comes before their users. Without such parts all nodes get all ranks.
 std::vector<RankRange> rankGroups(const Tree &tree, int64_t ranks, GroupEstimate &estimate);
+
+/// All that `rankGroups` might say with any numbers of ranks in every group; nothing if these are
+/// more than \p most.
+std::vector<std::vector<RankRange>> allRankGroups(const Tree &tree, int64_t ranks,
+                                                  GroupEstimate &estimate, std::size_t most);
 
 } // namespace einsumc
 

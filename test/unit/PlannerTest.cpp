@@ -5,10 +5,10 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/plan/Planner.h"
-#include "compiler/frontend/ReadEin.h"
+
+#include "TreeText.h"
+
 #include "compiler/ir/AssignStorage.h"
-#include "compiler/order/GreedyOrder.h"
-#include "compiler/order/Normalise.h"
 #include "compiler/plan/Plan.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <limits>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 using namespace einsumc;
@@ -25,25 +24,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Tree treeOf(const std::string &text) {
-  Diagnostics diagnostics(llvm::errs());
-  const std::optional<Tree> tree = readEin(diagnostics.addText("t.ein", text), diagnostics);
-  if (!tree)
-    throw std::runtime_error(text);
-  return *orderGreedily(normalise(*tree), diagnostics);
-}
-
 /// Trees of one or two contractions with dims of every class and extents from 1 on.
 class RandomTrees {
 public:
   explicit RandomTrees(unsigned seed) : random(seed) {}
 
   Tree next(bool two) {
-    std::string text = "dim ";
-    for (char dim = 'a'; dim <= 'e'; ++dim)
-      text += std::string(dim == 'a' ? "" : ", ") + dim + " = " + std::to_string(extent());
+    std::string text = randomDims(random, 5, {1, 2, 3, 7, 40, 300, 1000});
     const std::string x = subset("abcde", 3), y = subset("abcde", 3), z = subset("abcde", 2);
-    text += "; input X[" + list(x) + "]; input Y[" + list(y) + "];";
+    text += "input X[" + list(x) + "]; input Y[" + list(y) + "];";
     const std::string t = subset(united(x, y), 3);
     const std::string product = " = X[" + list(x) + "] * Y[" + list(y) + "];";
     if (!two)
@@ -57,8 +46,6 @@ public:
   }
 
 private:
-  int extent() { return pick<int>({1, 2, 3, 7, 40, 300, 1000}); }
-
   std::string subset(const std::string &of, std::size_t most) {
     std::string result;
     for (const char dim : of)
@@ -288,12 +275,12 @@ double leastOf(const Tree &tree, const Objective &objective, const Choices &choi
   }
 }
 
-/// The planner's schedule must take hardly longer than the best of the choices. Returns by how much
-/// it does, as a share.
+/// The planner's schedule without groups must take hardly longer than the best of the choices.
+/// Returns by how much it does, as a share.
 double expectBest(const Tree &tree, const Machine &machine, int64_t ranks, const Choices &choices,
                   double tolerance) {
   const Objective objective(tree, machine, ranks);
-  const Schedule schedule = plan(tree, machine, {ranks, {}, {}});
+  const Schedule schedule = plan(tree, machine, {ranks, {}, {}, false});
   std::string best, chosen;
   llvm::raw_string_ostream stream(chosen);
   print(tree, schedule, stream);

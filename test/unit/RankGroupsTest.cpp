@@ -6,7 +6,7 @@
 
 #include "compiler/plan/RankGroups.h"
 
-#include "compiler/frontend/ReadEin.h"
+#include "TreeText.h"
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,6 @@
 using namespace einsumc;
 
 namespace {
-
-Tree treeOf(const std::string &text) {
-  Diagnostics diagnostics(llvm::errs());
-  const std::optional<Tree> tree = readEin(diagnostics.addText("t.ein", text), diagnostics);
-  if (!tree)
-    throw std::runtime_error(text);
-  return *tree;
-}
 
 TEST(RankTimes, ranksThatDoDifferentThingsDoSoAtTheSameTime) {
   RankTimes times(8);

@@ -6,10 +6,9 @@
 
 #include "tools/sim/Simulation.h"
 
-#include "compiler/frontend/ReadEin.h"
+#include "TreeText.h"
+
 #include "compiler/ir/Moves.h"
-#include "compiler/order/GreedyOrder.h"
-#include "compiler/order/Normalise.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/LocalCost.h"
 #include "compiler/plan/Plan.h"
@@ -29,12 +28,6 @@ namespace {
 constexpr NodeId kProduct = 2;
 constexpr int64_t kExtent = 512;
 constexpr double kAlpha = 3e-6;
-
-Tree treeOf(const char *text) {
-  Diagnostics diagnostics(llvm::errs());
-  const std::optional<Tree> tree = readEin(diagnostics.addText("c.ein", text), diagnostics);
-  return *orderGreedily(normalise(*tree), diagnostics);
-}
 
 Tree product() {
   return treeOf("dim m = 512, n = 512, k = 512; input A[m, k]; input B[k, n];"

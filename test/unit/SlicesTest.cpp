@@ -6,12 +6,10 @@
 
 #include "compiler/ir/Slices.h"
 
-#include "compiler/frontend/ReadEin.h"
+#include "TreeText.h"
+
 #include "compiler/ir/AssignStorage.h"
-#include "compiler/order/GreedyOrder.h"
-#include "compiler/order/Normalise.h"
 #include "compiler/plan/Plan.h"
-#include "compiler/support/Diagnostics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +24,6 @@ namespace {
 using namespace einsumc;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tree treeOf(const std::string &text) {
-  Diagnostics diagnostics;
-  const std::optional<Tree> tree = readEin(diagnostics.addText("test.ein", text), diagnostics);
-  return *orderGreedily(normalise(*tree), diagnostics);
-}
 
 Slice slice(const Tree &tree, const std::string &name, int64_t parts) {
   for (DimId dim = 0; dim < static_cast<DimId>(tree.dims().size()); ++dim)

@@ -1,0 +1,46 @@
+//===- CandidateLists.h - the candidates of a tree's nodes, each list made once ---------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_CANDIDATELISTS_H
+#define EINSUMC_PLAN_CANDIDATELISTS_H
+
+#include "compiler/plan/Candidates.h"
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace einsumc {
+
+/// How many candidates of a node are thought about in a tree of so many nodes.
+CandidateLimits limitsFor(const Tree &tree);
+
+/// By dim: of how many results from a node on it is one.
+std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
+
+/// `candidatesOf` the nodes of a tree on any of a schedule's ranks. Trees are planned with one
+/// choice of ranks after the other: what these have in common is found once.
+class CandidateLists {
+public:
+  CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks)
+      : tree(tree), machine(machine), transfers(machine, ranks) {}
+
+  /// \param isSparing memory is short
+  const std::vector<Candidate> &of(NodeId node, const RankRange &ranks, bool isSparing);
+
+  const Tree &tree;
+  const Machine &machine;
+  const TransferCost transfers;
+
+private:
+  /// By node, first rank, number of ranks and whether memory is short.
+  std::map<std::tuple<NodeId, int64_t, int64_t, bool>, std::vector<Candidate>> known;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_CANDIDATELISTS_H
