@@ -53,14 +53,6 @@ private:
   const double elementBytes;
 };
 
-/// The chunks that a rank computes with one after the other.
-int64_t mostChunks(const Stepping &stepping) {
-  int64_t chunks = 1;
-  for (const Traveller &traveller : stepping.travellers)
-    chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
-  return chunks;
-}
-
 bool isLong(const Stepping &stepping) {
   constexpr int64_t kLongLoop = 24;
   return mostChunks(stepping) * stepping.pace > kLongLoop;

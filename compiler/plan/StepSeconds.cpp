@@ -22,6 +22,13 @@ int64_t foreignElements(const Traveller &traveller) {
   return collected.localSize(rank) - traveller.chunks.localSize(rank);
 }
 
+int64_t mostChunks(const Stepping &stepping) {
+  int64_t chunks = 1;
+  for (const Traveller &traveller : stepping.travellers)
+    chunks = std::max(chunks, stepping.work.grid.extents[traveller.axis]);
+  return chunks;
+}
+
 StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
                          const Stepping *stepping)
     : tree(tree), node(node), machine(machine) {
@@ -64,9 +71,7 @@ double copiedElements(const Stepping &stepping, const Traveller &traveller, int6
 /// What messages take of a step's threads, and of memory when they are packed.
 double StepSeconds::loadOf(const Stepping &stepping) const {
   const std::vector<int64_t> &extents = stepping.work.grid.extents;
-  int64_t steps = 1;
-  for (const Traveller &traveller : stepping.travellers)
-    steps = std::max(steps, extents[traveller.axis] * stepping.pace);
+  const int64_t steps = mostChunks(stepping) * stepping.pace;
   double ofThreads = 0, ofMemory = 0; // seconds of all steps, for each byte of an element
   for (const Traveller &traveller : stepping.travellers) {
     if (traveller.movement == StepMovement::Stream) // of which a rank has few

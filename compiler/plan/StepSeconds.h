@@ -21,6 +21,9 @@ namespace einsumc {
 /// receives or sends in all steps.
 int64_t foreignElements(const Traveller &traveller);
 
+/// The chunks that a rank computes with one after the other.
+int64_t mostChunks(const Stepping &stepping);
+
 /// `localCost` of the boxes that ranks compute of a node, each shape once. The tensors of a step
 /// lie where those of all steps have room: they come and go.
 class StepSeconds {
