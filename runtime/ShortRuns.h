@@ -39,6 +39,11 @@ public:
     return takeRuns(nest, leastSteps, false);
   }
 
+  /// Whether runs are whole lines, which none shares with another.
+  bool areWholeLines() const {
+    return readLength % kCacheLine<T> == 0 && writeLength % kCacheLine<T> == 0;
+  }
+
   /// The source of the next call lies \p ahead elements further on.
   template <class Op> void copy(T *target, const T *source, int64_t ahead) const noexcept {
     if (isMatrix)

@@ -144,6 +144,17 @@ template <class T> int64_t bytesOf(const LoopNest &nest) {
   return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
+/// Whether a copy is faster by blocks than by \p runs: these would touch a line that two of them
+/// share twice, far from each other, and other loops touch more of them.
+template <class T>
+bool isWorthBlocks(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs) {
+  constexpr int64_t kMemoryBytes = 16 * 1024 * 1024; // In a cache lines are soon touched again.
+  const int64_t bytes = bytesOf<T>(nest);
+  if (runs ? runs->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes))
+    return false;
+  return CopyBlocks<T>(nest.loops()).isWorthIt();
+}
+
 } // namespace
 
 template <class T>
@@ -172,9 +183,13 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     return;
   const int parts = omp_get_max_threads();
   const int64_t bytes = bytesOf<T>(nest);
-  const auto runs =
-      ShortRuns<T>::takeFrom(nest, kSteps * parts, isPastCaches(bytes)); // What is cut is left.
-  const bool isByBlocks = !runs && isPastCaches(bytes) && CopyBlocks<T>(nest.loops()).isWorthIt();
+  LoopNest left = nest; // What is cut.
+  auto runs = ShortRuns<T>::takeFrom(left, kSteps * parts, isPastCaches(bytes));
+  const bool isByBlocks = isWorthBlocks<T>(nest, runs);
+  if (isByBlocks)
+    runs.reset();
+  else
+    nest = left;
   if (!isByBlocks && (parts == 1 || bytes < kSerialBytes))
     return runOverwrite(target, source, nest, runs, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)

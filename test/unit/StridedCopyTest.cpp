@@ -291,6 +291,15 @@ TYPED_TEST(StridedCopyTest, BlocksOfRunsBeyondTheCaches) {
     this->expectCopy(
         {{17, 39, 1}, {3, 16575, 17}, {25, 663, 51}, {43, 49725, 1275}, {39, 1, 54825}},
         parallelCopy<TypeParam>);
+    // Runs of parts of lines.
+    this->expectCopy({{5, 1, 1001385},
+                      {7, 5, 187},
+                      {3, 35, 333795},
+                      {17, 105, 1309},
+                      {11, 1785, 17},
+                      {15, 19635, 22253},
+                      {17, 294525, 1}},
+                     parallelCopy<TypeParam>);
     this->expectCopy({{5, 1, 1}, {57, 37335, 5}, {57, 5, 285}, {131, 285, 16245}},
                      parallelCopy<TypeParam>);
     this->expectCopy({{5, 1, 1}, {57, 37336, 5}, {57, 5, 288}, {131, 285, 16420}},
