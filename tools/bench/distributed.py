@@ -7,12 +7,13 @@ tab-separated lines of a name, an einsum, sizes and schedules `RANKS:ALGORITHM` 
 thread at least. The programs of a case run by turns, in as many rounds as are asked for, each
 between two measurements of the machine's peak and repeated where one of them is far below the best
 (up to --tries times: somebody else has the processors then); a time is the median over the rounds
-of a run's median. The columns: the fraction of the peak measured around them, the time of the
-case's first schedule over this one's, what a rank sends in a run on average, the seconds that its
-compute waits for messages, and what the compiler predicted, and einsumc-sim simulates, over the
-time. Below the table: how well these rank the schedules and how far they are off, and the
-planner's choices over the best of their cases: by the programs' seconds, and by these and what
-plans are charged for reading copies of inputs, which the planner compares.
+of a run's median. Schedules with the same program share its runs. The columns: the fraction of
+the peak measured around them, the time of the case's first schedule over this one's, what a rank
+sends in a run on average, the seconds that its compute waits for messages, and what the compiler
+predicted, and einsumc-sim simulates, over the time. Below the table: how well these rank the
+schedules and how far they are off, and the planner's choices over the best of their cases: by the
+programs' seconds, and by these and what plans are charged for reading copies of inputs, which the
+planner compares.
 
 Needs a build with tests (build/release). Time on an otherwise idle machine.
 """
@@ -50,6 +51,8 @@ class Schedule:
         forced = [] if self.is_planned else [f"--algorithm=*={self.algorithm}"]
         arguments = [*arguments, f"--ranks={self.ranks}", *forced]
         self.program = bench.build(file, arguments)
+        with open(self.program + ".cpp") as source:
+            self.source = source.read()
         self.reading = bench.reading(arguments)
         self.simulated = bench.simulate(arguments)
 
@@ -82,6 +85,14 @@ class Schedule:
                 "wait": self.median("wait_seconds"), "reading": self.reading,
                 "prediction": self.runs[-1]["predicted_seconds"] / seconds,
                 "simulation": self.simulated / seconds}
+
+
+def distinct(schedules):
+    """Those with different programs; others share the runs of an equal one."""
+    first = {}
+    for schedule in schedules:
+        schedule.runs = first.setdefault((schedule.ranks, schedule.source), schedule).runs
+    return list(first.values())
 
 
 HEADER = (f"{'':12}{'ranks':>6} {'algorithm':26}{'seconds':>10}{'GFLOPS':>9}{'peak':>7}{'first':>7}"
@@ -167,10 +178,11 @@ def main():
                                                             options.dtype))
                 schedules = [Schedule(bench, case, arguments, schedule) for schedule in names
                              if fnmatch.fnmatch(schedule, options.schedules)]
+                programs = distinct(schedules)
                 peaks = []
                 for _ in range(options.rounds):
-                    runs, probe = bench.steadily(lambda: [s.run() for s in schedules])
-                    for schedule, run in zip(schedules, runs):
+                    runs, probe = bench.steadily(lambda: [s.run() for s in programs])
+                    for schedule, run in zip(programs, runs):
                         schedule.runs.append(run)
                     peaks.append(probe["peak"])
                 for schedule in schedules:
