@@ -197,12 +197,12 @@ private:
     target = *number;
   }
 
-  /// A time may be 0.
+  /// A time, which may be 0.
   void readTime(llvm::StringRef key, const llvm::json::Value &value, double &target) {
-    if (value.getAsNumber() == 0)
-      target = 0;
-    else
-      readPositive(key, value, target);
+    const std::optional<double> number = value.getAsNumber();
+    if (!number || !std::isfinite(*number) || *number < 0)
+      return error(key, "'" + key.str() + "' must be 0 or a positive number");
+    target = *number;
   }
 
   void readPair(llvm::StringRef key, const llvm::json::Value &value, double &within,

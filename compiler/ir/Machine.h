@@ -84,8 +84,8 @@ struct Machine {
                                         {0.12, 0.45, 0.7, 0.75, 0.75},
                                         {0.12, 0.45, 0.7, 0.85, 0.9}}};
   PackRates pack;
-  /// What a rank reads of inputs beyond an even share is charged so much of what sending it takes:
-  /// no part of a program's seconds, but it takes time and memory.
+  /// What a rank reads of inputs beyond an even share of all ranks is charged so much of what
+  /// sending it takes: no part of a program's seconds, but it takes time and memory.
   double inputCopies = 0.5;
   std::string topology = "full"; ///< `full`, `ring`, `torus:4x4x4`, `fattree:k`
   std::string comment;           ///< for people: when and where it was measured

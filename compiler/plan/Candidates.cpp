@@ -178,16 +178,16 @@ private:
   std::vector<NodeSchedule> found;
 };
 
-/// For every axis that the work is cut along, for a stepping loop, and for one-sided transfers.
+/// For every axis that the work is cut along, or along which ranks do the same, for a stepping
+/// loop, and for one-sided transfers.
 double doubt(const NodeSchedule &on, double seconds, const Machine &machine) {
   // One-sided transfers wait for the other side with some MPI libraries and networks.
   constexpr double kOfAxis = 0.01, kOfSteps = 0.15, kOfGet = 0.1;
   double share = 0, messages = 0;
-  for (const AxisSchedule &axis : on.axes)
-    if (axis.loopDim) {
-      share += kOfAxis;
-      ++messages;
-    }
+  for (std::size_t axis = 0; axis < on.axes.size(); ++axis) {
+    share += on.grid.extents[axis] > 1 ? kOfAxis : 0;
+    messages += on.axes[axis].loopDim ? 1 : 0;
+  }
   if (llvm::any_of(on.axes, [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
     share += kOfSteps;
   if (llvm::any_of(on.axes,

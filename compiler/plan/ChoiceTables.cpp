@@ -172,7 +172,7 @@ double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDou
   for (NodeId id = 0; id < tree.size(); ++id) {
     const std::size_t choice = chosen[static_cast<std::size_t>(id)];
     if (of(id).candidates.empty()) {
-      times.add(rangeOfHome(id), of(id).seconds[choice]);
+      addReading(times, id, choice);
       continue;
     }
     const Candidate &candidate = of(id).candidates[choice];
@@ -187,7 +187,19 @@ double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDou
       node.final = {{0, ranks}, of(id).finalSeconds[choice]};
     times.run(node);
   }
-  return times.most();
+  return times.most() - evenReading();
+}
+
+void ChoiceTables::addReading(RankTimes &times, NodeId input, std::size_t choice) const {
+  times.add(rangeOf(of(input).homes[choice].grid),
+            of(input).seconds[choice] + transfers.evenReadSeconds(tree, input));
+}
+
+double ChoiceTables::evenReading() const {
+  double seconds = 0;
+  for (NodeId id = 0; id < tree.size(); ++id)
+    seconds += of(id).candidates.empty() ? transfers.evenReadSeconds(tree, id) : 0;
+  return seconds;
 }
 
 double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) const {
@@ -200,11 +212,10 @@ double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
 
 double ChoiceTables::readSeconds(const std::vector<std::size_t> &chosen) const {
   RankTimes times(ranks);
-  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor)
-    if (choices[tensor].candidates.empty())
-      times.add(rangeOf(choices[tensor].homes[chosen[tensor]].grid),
-                choices[tensor].seconds[chosen[tensor]]);
-  return times.most();
+  for (NodeId id = 0; id < tree.size(); ++id)
+    if (of(id).candidates.empty())
+      addReading(times, id, chosen[static_cast<std::size_t>(id)]);
+  return times.most() - evenReading();
 }
 
 Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen) const {

@@ -155,13 +155,18 @@ double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placem
 }
 
 double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {
-  const double most = blockBytes(tree, input, placement);
-  const double even = static_cast<double>(tree.elements(input) * sizeInBytes(tree.elementType())) /
-                      static_cast<double>(placement.grid.size());
-  if (most <= even)
-    return 0;
-  return machine.inputCopies * exchangeLink(ranksOf(placement.grid, placement.grid)).beta *
-         (most - even);
+  const double second = secondsOfReading(blockBytes(tree, input, placement));
+  return std::max(second - evenReadSeconds(tree, input), 0.0);
+}
+
+double TransferCost::evenReadSeconds(const Tree &tree, NodeId input) const {
+  return secondsOfReading(
+      static_cast<double>(tree.elements(input) * sizeInBytes(tree.elementType())) /
+      static_cast<double>(ranks));
+}
+
+double TransferCost::secondsOfReading(double bytes) const {
+  return machine.inputCopies * exchangeLink({0, ranks, 1, ranks}).beta * bytes;
 }
 
 } // namespace einsumc

@@ -24,7 +24,8 @@ namespace einsumc {
 /// the network when all ranks send at a time. Remembers what it was asked; not for threads.
 class TransferCost {
 public:
-  TransferCost(const Machine &machine, int64_t ranks) : machine(machine), network(machine, ranks) {}
+  TransferCost(const Machine &machine, int64_t ranks)
+      : machine(machine), ranks(ranks), network(machine, ranks) {}
 
   /// Of a chunk that the travellers of a stepping loop send, by traveller.
   std::vector<Link> stepLinks(const Stepping &stepping) const;
@@ -38,11 +39,13 @@ public:
                        bool isTraveller) const;
 
   /// Seconds that are charged for an input that is read into a placement: what the busiest rank
-  /// reads beyond an even share of the ranks of the grid, as Machine::inputCopies has it.
+  /// reads beyond an even share of all ranks, as Machine::inputCopies has it.
   double readSeconds(const Tree &tree, NodeId input, const Placement &placement) const;
+  /// What an even share is worth.
+  double evenReadSeconds(const Tree &tree, NodeId input) const;
 
 private:
-  const Machine &machine;
+  double secondsOfReading(double bytes) const;
   /// Seconds that one exchange of messages takes: of the busiest rank its messages, the larger of
   /// what it sends and gets, and what it copies into place.
   /// \param crossing elements that cross ranks (transferVolume), which share them evenly
@@ -63,6 +66,8 @@ private:
     }
   };
 
+  const Machine &machine;
+  const int64_t ranks;
   const Network network;
   mutable std::map<GridAxis, Link> knownRings, knownExchanges;
   /// By the tensor's extents, and the two placements.

@@ -25,17 +25,18 @@ MEMORY = 1.2  # times what that stores: few ranks send less, but do not have the
 
 
 def grids(m, k, n, ranks):
-    """Of all grids: the bytes that the busiest rank gets beyond an even share, those that it stores,
-    and the number of ranks."""
+    """Of all grids: the bytes that the busiest rank gets beyond an even share of inputs over all ranks
+    and of the result over the grid's, those that it stores, and the number of ranks."""
     def part(extent, parts):
         return -(-extent // parts)
 
     for a in range(1, ranks + 1):
         for b in range(1, ranks // a + 1):
             for c in range(1, ranks // (a * b) + 1):
-                blocks = [(part(m, a) * part(k, c), m * k), (part(k, c) * part(n, b), k * n),
-                          (part(m, a) * part(n, b), m * n)]
-                yield (4 * sum(max(0, block - all / (a * b * c)) for block, all in blocks),
+                blocks = [(part(m, a) * part(k, c), m * k / ranks),
+                          (part(k, c) * part(n, b), k * n / ranks),
+                          (part(m, a) * part(n, b), m * n / (a * b * c))]
+                yield (4 * sum(max(0, block - share) for block, share in blocks),
                        4 * sum(block for block, _ in blocks), a * b * c)
 
 
