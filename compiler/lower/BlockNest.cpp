@@ -12,19 +12,24 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 namespace einsumc {
 
 namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
+/// Bytes of a result that lie next to each other, of which the lines at the ends are a large share.
+constexpr double kFewLines = 512;
 
 class BlockNest {
 public:
   BlockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest)
-      : dims(dims), nest(nest), panelRows(BlockLimits(machine, elementBytes).panelRows),
+      : dims(dims), bytesOfElement(static_cast<double>(elementBytes)), nest(nest),
+        panelRows(BlockLimits(machine, elementBytes).panelRows),
         blocks(chooseBlocks(dims, elementBytes, machine, nest.serial, nest.maySplitSums)) {
-    const double bytes = dims.elements(Role::C) * static_cast<double>(elementBytes);
+    const double bytes = dims.elements(Role::C) * bytesOfElement;
     nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
   }
 
@@ -90,6 +95,7 @@ private:
     einsumc::addLoops(dims, DimClass::C, Role::C, blocks.taskCounts, tasks);
     einsumc::addLoops(dims, DimClass::N, Role::B, blocks.taskCounts, tasks);
     einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
+    completeLines(tasks);
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);
 
@@ -100,7 +106,34 @@ private:
     nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
   }
 
+  /// Of a result that is far larger than the operands, and of which a task writes parts of a few
+  /// lines, the next tasks write the rest of these if a cache has them until then: that is worth
+  /// packing the operands again.
+  void completeLines(std::vector<NestLoop> &tasks) const {
+    constexpr double kFar = 2;
+    const double run = dims.run(Role::C, blocks.taskCounts);
+    if (run * bytesOfElement > kFewLines ||
+        dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B)))
+      return;
+    const auto next = llvm::find_if(tasks, [&](const NestLoop &loop) {
+      return static_cast<double>(dims.stride(Role::C, loop.dim)) == run;
+    });
+    if (next != tasks.end() && bytesOfTask() * static_cast<double>(dims.extent(next->dim)) <=
+                                   static_cast<double>(kCacheBytes * next->step))
+      std::rotate(next, next + 1, tasks.end());
+  }
+
+  /// Of the result.
+  double bytesOfTask() const {
+    double bytes = bytesOfElement;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass != DimClass::K)
+        bytes *= static_cast<double>(blocks.taskCounts[dim]);
+    return bytes;
+  }
+
   const WorkDims &dims;
+  const double bytesOfElement;
   LocalNest &nest;
   const int64_t panelRows;
   const BlockChoice blocks;
