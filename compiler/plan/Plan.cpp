@@ -103,11 +103,12 @@ private:
     }
   }
 
-  /// All groups of a small tree on few ranks; if these are many, those that seem the fastest.
+  /// All groups of a small tree on few ranks; if these are many, those that seem the fastest. Not
+  /// where memory is short, which makes every plan take long and is seldom for want of groups.
   void tryAllGroups(int64_t most) {
     constexpr NodeId kFewTensors = 12;
     constexpr std::size_t kMany = 24, kTooMany = 100;
-    if (tree.size() > kFewTensors)
+    if (tree.size() > kFewTensors || best->isShortOfMemory())
       return;
     std::vector<std::pair<double, std::vector<RankRange>>> all;
     for (std::vector<RankRange> &groups : allRankGroups(tree, most, estimate, kTooMany))

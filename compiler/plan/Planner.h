@@ -35,6 +35,9 @@ public:
   /// not.
   bool isBetterThan(const Planner &other) const;
 
+  /// Whether what would be fastest does not fit the memory.
+  bool isShortOfMemory() const { return isSparing; }
+
   /// Whether fewer ranks may be faster: most of the time goes to transfers, and memory suffices.
   bool mayHaveTooManyRanks() const;
 
