@@ -282,7 +282,7 @@ private:
     llvm::SmallVector<Variant, 1> open;
     std::optional<Candidate> best;             ///< of those with a cost
     std::size_t number = 0;                    ///< of the best
-    llvm::SmallVector<double, 2> reading = {}; ///< by operand: bringing it if it is stored once
+    llvm::SmallVector<double, 2> reading = {}; ///< by operand: for copies of it
 
     bool isSettled() const {
       return best && llvm::none_of(open, [&](const Variant &variant) {
@@ -297,8 +297,8 @@ private:
     }
   };
 
-  /// An entry's place in the queue: by seconds, with what it takes at least to bring operands that
-  /// are stored once; what is not settled first, since it may be the equal that came first.
+  /// An entry's place in the queue: by seconds, with what copies of operands are charged at least;
+  /// what is not settled first, since it may be the equal that came first.
   struct Place {
     double rank;
     bool isSettled;
@@ -371,7 +371,7 @@ private:
     entry.hash = hash;
     for (std::size_t o = 0; o < candidate.needs.size(); ++o)
       entry.reading.push_back(
-          transfers.readSeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]));
+          transfers.copySeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]));
     return entry;
   }
 

@@ -47,7 +47,7 @@ bool Planner::mayHaveTooManyRanks() const {
     if (!tables->of(id).candidates.empty())
       computing +=
           tables->of(id).candidates[chosen[static_cast<std::size_t>(id)]].cost.computeSeconds;
-  return !isSparing && 2 * computing < seconds();
+  return !isSparing && 2 * computing < seconds() - tables->readSeconds(chosen);
 }
 
 std::vector<std::vector<Alternative>> Planner::alternatives(std::size_t most) const {

@@ -58,6 +58,12 @@ double busiestMessages(const Layout &from, const Layout &to) {
   return std::max({in - 1, out - 1, 1.0});
 }
 
+/// The bytes of a tensor for each of so many ranks.
+double evenShare(const Tree &tree, NodeId tensor, int64_t ranks) {
+  return static_cast<double>(tree.elements(tensor) * sizeInBytes(tree.elementType())) /
+         static_cast<double>(ranks);
+}
+
 /// The ranks of two grids as one axis.
 GridAxis ranksOf(const Grid &a, const Grid &b) {
   const int64_t begin = std::min(a.firstRank, b.firstRank);
@@ -155,14 +161,22 @@ double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placem
 }
 
 double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {
-  const double second = secondsOfReading(blockBytes(tree, input, placement));
-  return std::max(second - evenReadSeconds(tree, input), 0.0);
+  return secondsBeyondShare(tree, input, placement, ranks);
+}
+
+double TransferCost::copySeconds(const Tree &tree, NodeId tensor,
+                                 const Placement &placement) const {
+  return secondsBeyondShare(tree, tensor, placement, placement.grid.size());
 }
 
 double TransferCost::evenReadSeconds(const Tree &tree, NodeId input) const {
-  return secondsOfReading(
-      static_cast<double>(tree.elements(input) * sizeInBytes(tree.elementType())) /
-      static_cast<double>(ranks));
+  return secondsOfReading(evenShare(tree, input, ranks));
+}
+
+double TransferCost::secondsBeyondShare(const Tree &tree, NodeId tensor, const Placement &placement,
+                                        int64_t sharers) const {
+  const double beyond = blockBytes(tree, tensor, placement) - evenShare(tree, tensor, sharers);
+  return secondsOfReading(std::max(beyond, 0.0));
 }
 
 double TransferCost::secondsOfReading(double bytes) const {

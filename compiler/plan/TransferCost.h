@@ -43,8 +43,13 @@ public:
   double readSeconds(const Tree &tree, NodeId input, const Placement &placement) const;
   /// What an even share is worth.
   double evenReadSeconds(const Tree &tree, NodeId input) const;
+  /// The same for what the busiest rank has of any tensor beyond an even share of the ranks of its
+  /// grid: what copies are charged.
+  double copySeconds(const Tree &tree, NodeId tensor, const Placement &placement) const;
 
 private:
+  double secondsBeyondShare(const Tree &tree, NodeId tensor, const Placement &placement,
+                            int64_t sharers) const;
   double secondsOfReading(double bytes) const;
   /// Seconds that one exchange of messages takes: of the busiest rank its messages, the larger of
   /// what it sends and gets, and what it copies into place.

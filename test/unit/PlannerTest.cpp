@@ -331,7 +331,7 @@ TEST(Planner, findsTheFastestCandidatesFirst) {
       for (std::size_t c = 0; c < all.size(); ++c) {
         double rank = all[c].score;
         for (std::size_t o = 0; o < all[c].needs.size(); ++o)
-          rank += transfers.readSeconds(tree, tree.node(id).operands[o].node, all[c].needs[o]);
+          rank += transfers.copySeconds(tree, tree.node(id).operands[o].node, all[c].needs[o]);
         ASSERT_GE(rank, last);
         last = rank;
         if (c < few.size()) {

@@ -55,11 +55,14 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
     return SlicedCost{storedBytes(of.tree, of.schedule),
                       costOf(of.tree, machine, of.schedule).seconds};
   };
-  const Slices slices = chooseSlices(whole, static_cast<double>(*memory), costOfPlan(planned),
-                                     [&](const Slices &tried) {
-                                       with.slices = tried;
-                                       return costOfPlan(planSlice(whole, machine, with, options));
-                                     });
+  Options oneByOne = options; // Many slices are tried, so each in little time.
+  oneByOne.groups = GroupChoice::None;
+  const auto costOfSlices = [&](const Slices &tried) {
+    with.slices = tried;
+    return costOfPlan(planSlice(whole, machine, with, oneByOne));
+  };
+  const Slices slices =
+      chooseSlices(whole, static_cast<double>(*memory), costOfPlan(planned), costOfSlices);
   if (slices.empty())
     return planned;
   with.slices = slices;
