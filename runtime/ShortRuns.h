@@ -39,7 +39,7 @@ public:
     return takeRuns(nest, leastSteps, false);
   }
 
-  /// Whether runs are whole lines, which none shares with another.
+  /// Whether the lengths of runs are whole lines: aligned ones share none.
   bool areWholeLines() const {
     return readLength % kCacheLine<T> == 0 && writeLength % kCacheLine<T> == 0;
   }

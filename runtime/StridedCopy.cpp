@@ -144,8 +144,8 @@ template <class T> int64_t bytesOf(const LoopNest &nest) {
   return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
-/// Whether a copy is faster by blocks than by \p runs: these would touch a line that two of them
-/// share twice, far from each other, and other loops touch more of them.
+/// Whether a copy is faster by blocks than by \p runs, or by loops if there are none: at the ends
+/// of runs that are no whole lines, lines are touched twice, the second time long after the first.
 template <class T>
 bool isWorthBlocks(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs) {
   constexpr int64_t kMemoryBytes = 16 * 1024 * 1024; // In a cache lines are soon touched again.
@@ -183,7 +183,7 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     return;
   const int parts = omp_get_max_threads();
   const int64_t bytes = bytesOf<T>(nest);
-  LoopNest left = nest; // What is cut.
+  LoopNest left = nest; // Without the runs.
   auto runs = ShortRuns<T>::takeFrom(left, kSteps * parts, isPastCaches(bytes));
   const bool isByBlocks = isWorthBlocks<T>(nest, runs);
   if (isByBlocks)

@@ -163,7 +163,7 @@ private:
     else if (key == "topology")
       readTopology(value);
     else if (key == "input_copies")
-      readTime(key, value, machine.inputCopies);
+      readNonNegative(key, value, machine.inputCopies);
     else if (key == "comment")
       readComment(value);
     else
@@ -180,7 +180,7 @@ private:
     else if (key == "vector_bytes")
       readVectorBytes(value);
     else if (key == "kernel_overhead")
-      readTime(key, value, machine.kernelOverhead);
+      readNonNegative(key, value, machine.kernelOverhead);
     else if (key == "kernel_efficiency")
       readEfficiency(value);
     else if (key == "pack")
@@ -197,8 +197,7 @@ private:
     target = *number;
   }
 
-  /// A time, which may be 0.
-  void readTime(llvm::StringRef key, const llvm::json::Value &value, double &target) {
+  void readNonNegative(llvm::StringRef key, const llvm::json::Value &value, double &target) {
     const std::optional<double> number = value.getAsNumber();
     if (!number || !std::isfinite(*number) || *number < 0)
       return error(key, "'" + key.str() + "' must be 0 or a positive number");
@@ -209,11 +208,11 @@ private:
                 double &between) {
     const llvm::json::Array *pair = value.getAsArray();
     if (!pair) {
-      readTime(key, value, within);
+      readNonNegative(key, value, within);
       between = within;
     } else if (pair->size() == 2) {
-      readTime(key, (*pair)[0], within);
-      readTime(key, (*pair)[1], between);
+      readNonNegative(key, (*pair)[0], within);
+      readNonNegative(key, (*pair)[1], between);
     } else {
       error(key, "'" + key.str() + "' takes one number, or two: within a node, between nodes");
     }
@@ -369,7 +368,7 @@ private:
                  if (key == "rate")
                    readPositive(key, member, copy.rate);
                  else
-                   readTime(key, member, key == "row" ? copy.row : copy.memoryRow);
+                   readNonNegative(key, member, key == "row" ? copy.row : copy.memoryRow);
                });
   }
 

@@ -3,7 +3,7 @@
 // Part of einsumc, under the Apache License v2.0.
 //
 // Loops around the blocks that `chooseBlocks` gives. Consecutive tasks of a thread share their
-// block of R.
+// block of R, or lines of the result.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -107,8 +107,8 @@ private:
   }
 
   /// Of a result that is far larger than the operands, and of which a task writes parts of a few
-  /// lines, the next tasks write the rest of these if a cache has them until then: that is worth
-  /// packing the operands again.
+  /// lines as it has one index of the next dim, the next tasks have the other indices if a cache
+  /// has those lines until then: that is worth packing the operands again.
   void completeLines(std::vector<NestLoop> &tasks) const {
     constexpr double kFar = 2;
     const double run = dims.run(Role::C, blocks.taskCounts);
@@ -119,7 +119,7 @@ private:
       return static_cast<double>(dims.stride(Role::C, loop.dim)) == run;
     });
     if (next != tasks.end() && bytesOfTask() * static_cast<double>(dims.extent(next->dim)) <=
-                                   static_cast<double>(kCacheBytes * next->step))
+                                   static_cast<double>(kCacheBytes))
       std::rotate(next, next + 1, tasks.end());
   }
 

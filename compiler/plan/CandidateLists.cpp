@@ -27,14 +27,14 @@ std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
 
 const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &ranks,
                                                  bool isSparing) {
-  const auto [known, isNew] = this->known.try_emplace({node, ranks.first, ranks.size, isSparing});
+  const auto [at, isNew] = known.try_emplace({node, ranks.first, ranks.size, isSparing});
   if (isNew) {
     CandidateLimits limits = limitsFor(tree);
     limits.isSparing = isSparing;
-    known->second =
+    at->second =
         candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), limits);
   }
-  return known->second;
+  return at->second;
 }
 
 } // namespace einsumc

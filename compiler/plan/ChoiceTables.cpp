@@ -162,8 +162,23 @@ double ChoiceTables::valueOf(const CostTable &edge, const std::vector<std::size_
   return edge.values[chosen[tensor] * counts[user] + chosen[user]];
 }
 
-double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDoubt) const {
+RankTimes ChoiceTables::afterReading(const std::vector<std::size_t> &chosen) const {
   RankTimes times(ranks);
+  double even = 0;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (!of(id).candidates.empty())
+      continue;
+    const std::size_t choice = chosen[static_cast<std::size_t>(id)];
+    const double share = transfers.evenReadSeconds(tree, id);
+    times.add(rangeOf(of(id).homes[choice].grid), of(id).seconds[choice] + share);
+    even += share;
+  }
+  times.lower(even);
+  return times;
+}
+
+double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDoubt) const {
+  RankTimes times = afterReading(chosen);
   auto rangeOfHome = [&](NodeId tensor) {
     const auto index = static_cast<std::size_t>(tensor);
     return rangeOf(choices[index].homes[chosen[index]].grid);
@@ -171,10 +186,8 @@ double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDou
   std::size_t edge = 0; // They are in the order of their users.
   for (NodeId id = 0; id < tree.size(); ++id) {
     const std::size_t choice = chosen[static_cast<std::size_t>(id)];
-    if (of(id).candidates.empty()) {
-      addReading(times, id, choice);
+    if (of(id).candidates.empty())
       continue;
-    }
     const Candidate &candidate = of(id).candidates[choice];
     NodeSeconds node{rangeOf(candidate.schedule.grid),
                      {},
@@ -187,19 +200,7 @@ double ChoiceTables::finish(const std::vector<std::size_t> &chosen, bool withDou
       node.final = {{0, ranks}, of(id).finalSeconds[choice]};
     times.run(node);
   }
-  return times.most() - evenReading();
-}
-
-void ChoiceTables::addReading(RankTimes &times, NodeId input, std::size_t choice) const {
-  times.add(rangeOf(of(input).homes[choice].grid),
-            of(input).seconds[choice] + transfers.evenReadSeconds(tree, input));
-}
-
-double ChoiceTables::evenReading() const {
-  double seconds = 0;
-  for (NodeId id = 0; id < tree.size(); ++id)
-    seconds += of(id).candidates.empty() ? transfers.evenReadSeconds(tree, id) : 0;
-  return seconds;
+  return times.most();
 }
 
 double ChoiceTables::predictedSeconds(const std::vector<std::size_t> &chosen) const {
@@ -211,11 +212,7 @@ double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
 }
 
 double ChoiceTables::readSeconds(const std::vector<std::size_t> &chosen) const {
-  RankTimes times(ranks);
-  for (NodeId id = 0; id < tree.size(); ++id)
-    if (of(id).candidates.empty())
-      addReading(times, id, chosen[static_cast<std::size_t>(id)]);
-  return times.most() - evenReading();
+  return afterReading(chosen).most();
 }
 
 Schedule ChoiceTables::scheduleOf(const std::vector<std::size_t> &chosen) const {

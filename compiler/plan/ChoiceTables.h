@@ -51,8 +51,8 @@ public:
   /// and with what is added for doubt.
   double predictedSeconds(const std::vector<std::size_t> &chosen) const;
   double seconds(const std::vector<std::size_t> &chosen) const;
-  /// What is charged for reading inputs: of the rank that reads the most what it reads beyond an
-  /// even share of them all.
+  /// What is charged for reading inputs: what the rank that reads the most reads beyond an even
+  /// share of them all.
   double readSeconds(const std::vector<std::size_t> &chosen) const;
   /// The schedule that choices make; nothing is said yet of where outputs end.
   Schedule scheduleOf(const std::vector<std::size_t> &chosen) const;
@@ -72,9 +72,8 @@ private:
   std::vector<CostTable> tablesAt(const BytePrices &prices) const;
   void addEdge(NodeId user, std::size_t operand);
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
-  /// Lets ranks read an input, with an even share, which `evenReading` is of all inputs.
-  void addReading(RankTimes &times, NodeId input, std::size_t choice) const;
-  double evenReading() const;
+  /// What each rank is charged for reading inputs.
+  RankTimes afterReading(const std::vector<std::size_t> &chosen) const;
   double finish(const std::vector<std::size_t> &chosen, bool withDoubt) const;
 
   const Tree &tree;

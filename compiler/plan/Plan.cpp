@@ -6,6 +6,7 @@
 
 #include "compiler/plan/Plan.h"
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/NodeEstimate.h"
 #include "compiler/plan/Planner.h"
 #include "compiler/plan/RankGroups.h"
@@ -25,12 +26,13 @@ namespace {
 class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), options(options), lists(tree, machine, options.ranks),
-        estimate(tree, machine,
-                 [&options](NodeId node) { return options.fixed.nodes.count(node) == 0; }) {}
+      : tree(tree), options(options), anyMemory(withoutMemory(options)),
+        lists(tree, machine, options.ranks), estimate(tree, machine, [&options](NodeId node) {
+          return options.fixed.nodes.count(node) == 0;
+        }) {}
 
   std::unique_ptr<Planner> run() {
-    if (isLarge(tree) && options.mayGroup && tryClearGroups())
+    if (isLarge(tree) && options.mayGroup && tryClearGroups() && !best->isShortOfMemory())
       return std::move(best);
     tryRanges(onRanks(options.ranks));
     if (!isAnyFree())
@@ -48,6 +50,11 @@ public:
 
 private:
   static constexpr int64_t kFewer = 4;
+
+  static PlanOptions withoutMemory(PlanOptions options) {
+    options.memory.reset();
+    return options;
+  }
 
   /// Whether there is a node whose schedule is not given.
   bool isAnyFree() {
@@ -98,13 +105,15 @@ private:
     int failures = 0;
     for (int64_t ranks = most; ranks > 1 && failures < mayFail; ranks /= 2) {
       std::vector<RankRange> groups = rankGroups(tree, ranks, estimate);
+      if (groups != onRanks(ranks) && llvm::is_contained(tried, groups))
+        continue;
       const bool helps = groups != onRanks(ranks) && tryRanges(std::move(groups));
       failures = helps ? 0 : failures + 1;
     }
   }
 
-  /// All groups of a small tree on few ranks; if these are many, those that seem the fastest. Not
-  /// where memory is short, which makes every plan take long and is seldom for want of groups.
+  /// All groups of a small tree on few ranks; if these are many, those that seem the fastest. Of
+  /// those that are short of memory none is taken, as each would take long to plan.
   void tryAllGroups(int64_t most) {
     constexpr NodeId kFewTensors = 12;
     constexpr std::size_t kMany = 24, kTooMany = 100;
@@ -116,11 +125,24 @@ private:
     llvm::stable_sort(all, llvm::less_first());
     all.resize(std::min(all.size(), kMany));
     for (auto &[seconds, groups] : all)
-      tryRanges(std::move(groups));
+      tryAnyMemory(std::move(groups));
+  }
+
+  /// Takes ranges if they are better than all before and fit the memory as they are.
+  void tryAnyMemory(std::vector<RankRange> ranges) {
+    if (llvm::is_contained(tried, ranges))
+      return;
+    auto planner = std::make_unique<Planner>(lists, anyMemory, ranges);
+    tried.push_back(std::move(ranges));
+    const bool fits = !options.memory || storedBytes(tree, planner->schedule()) <=
+                                             static_cast<double>(*options.memory);
+    if (fits && planner->isBetterThan(*best))
+      best = std::move(planner);
   }
 
   const Tree &tree;
   const PlanOptions &options;
+  const PlanOptions anyMemory; ///< the same without a limit
   CandidateLists lists;
   NodeEstimate estimate;
   std::unique_ptr<Planner> best;

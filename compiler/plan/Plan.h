@@ -31,7 +31,8 @@ struct PlanOptions {
 /// (TransferCost::readSeconds). What is fixed stays; pins of inputs and outputs are kept.
 ///
 /// Nodes may have all ranks, all of them fewer where messages take most of the time, or independent
-/// parts of the tree groups of them (`rankGroups`): each of these is planned, and the best taken.
+/// parts of the tree groups of them (`rankGroups`, of small trees also `allRankGroups`): each of
+/// these is planned, and the best taken.
 /// For given ranks exact over the candidates on trees, and on DAGs as `minimiseSum` is, as far as
 /// the sum over the nodes is what counts. Where the result needs more memory than there is, bytes
 /// are given a price at the nodes where they are too many (H. Everett, "Generalized Lagrange
@@ -44,7 +45,7 @@ Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &optio
 struct Alternative {
   NodeSchedule schedule;
   NodeCost cost; ///< of the node
-  /// Of the whole tree: what is charged for copies of inputs, and all seconds, these among them,
+  /// Of the whole tree: what is charged for reading inputs, and all seconds, these among them,
   /// with the best that the other nodes can then do (in a large tree: as they are).
   double readSeconds = 0;
   double seconds = 0;

@@ -28,7 +28,7 @@ public:
 
   Schedule schedule() const { return completed(chosen); }
 
-  /// Of the whole tree, with reading copies of inputs and what is added for doubt.
+  /// Of the whole tree, with reading inputs and what is added for doubt.
   double seconds() const { return tables->seconds(chosen); }
 
   /// Whether this takes less time than a simpler choice does, or fits the memory when that does

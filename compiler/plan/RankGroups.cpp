@@ -249,16 +249,16 @@ private:
   std::vector<RankRange> ranges;
 };
 
-/// Every division of the ranks among parts that may be computed at the same time.
+/// The divisions of any number of ranks among parts that may be computed at the same time.
 class AllGroups {
 public:
   AllGroups(const Tree &tree, GroupEstimate &estimate, std::size_t most)
       : parts(tree, estimate), most(most), ranges(static_cast<std::size_t>(tree.size())) {}
 
   std::vector<std::vector<RankRange>> run(int64_t ranks) {
-    for (int64_t used = 1; used <= ranks; ++used) {
+    for (int64_t used = 2; used <= ranks && all.size() <= most; ++used) {
       std::fill(ranges.begin(), ranges.end(), RankRange{0, used});
-      assign({{parts.root(), {0, used}}});
+      assign({{parts.root(), {0, used}}}, false);
     }
     return all.size() > most ? std::vector<std::vector<RankRange>>{} : std::move(all);
   }
@@ -267,11 +267,14 @@ private:
   /// Parts that have got ranks, which their own parts may have yet to share.
   using Assigned = std::vector<std::pair<PartId, RankRange>>;
 
-  void assign(Assigned open) {
+  void assign(Assigned open, bool isDivided) {
     if (all.size() > most)
       return;
-    if (open.empty())
-      return all.push_back(ranges);
+    if (open.empty()) {
+      if (isDivided)
+        all.push_back(ranges);
+      return;
+    }
     const auto [id, range] = open.back();
     open.pop_back();
     const Part &part = parts[id];
@@ -280,7 +283,7 @@ private:
     Assigned inTurn = open;
     for (const PartId step : part.steps)
       inTurn.emplace_back(step, range);
-    assign(std::move(inTurn));
+    assign(std::move(inTurn), isDivided);
     if (part.halves.empty() || !part.isFree)
       return;
     for (int64_t first = 1; first < range.size; ++first)
@@ -289,7 +292,7 @@ private:
         divided.emplace_back(part.halves[half], RankRange{range.first, first});
         divided.emplace_back(part.halves[1 - half],
                              RankRange{range.first + first, range.size - first});
-        assign(std::move(divided));
+        assign(std::move(divided), true);
       }
   }
 

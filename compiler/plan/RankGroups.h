@@ -36,8 +36,8 @@ public:
 /// comes before their users. Without such parts all nodes get all ranks.
 std::vector<RankRange> rankGroups(const Tree &tree, int64_t ranks, GroupEstimate &estimate);
 
-/// All that `rankGroups` might say with any numbers of ranks in every group; nothing if these are
-/// more than \p most.
+/// All groups that `rankGroups` might say, with any numbers of ranks in each and in all, and with
+/// either part on the first ranks; nothing if these are more than \p most.
 std::vector<std::vector<RankRange>> allRankGroups(const Tree &tree, int64_t ranks,
                                                   GroupEstimate &estimate, std::size_t most);
 

@@ -46,6 +46,11 @@ void RankTimes::add(const RankRange &ranks, double seconds) {
     entry->second += seconds;
 }
 
+void RankTimes::lower(double by) {
+  for (auto &[rank, seconds] : until)
+    seconds = std::max(seconds - by, 0.0);
+}
+
 void RankTimes::run(const RankRange &ranks, double seconds) { set(ranks, mostOf(ranks) + seconds); }
 
 void RankTimes::run(const RankRange &ranks, const RankRange &others, double seconds) {

@@ -52,6 +52,8 @@ public:
   void run(const RankRange &ranks, double seconds);
   /// The same for the ranks of two ranges.
   void run(const RankRange &ranks, const RankRange &others, double seconds);
+  /// Takes so much from the time of each rank, which is then at least 0.
+  void lower(double by);
   /// A node: its operands' moves one after the other, then the computation.
   void run(const NodeSeconds &node);
 

@@ -1,5 +1,4 @@
-//===- TreeText.h - trees from the text of a test
-//-----------------------------------------------===//
+//===- TreeText.h - trees from the text of a test ---------------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

@@ -12,8 +12,8 @@ the peak measured around them, the time of the case's first schedule over this o
 sends in a run on average, the seconds that its compute waits for messages, and what the compiler
 predicted, and einsumc-sim simulates, over the time. Below the table: how well these rank the
 schedules and how far they are off, and the planner's choices over the best of their cases: by the
-programs' seconds, and by these and what plans are charged for reading copies of inputs, which the
-planner compares.
+programs' seconds, and by these and what plans are charged for reading inputs, which the planner
+compares.
 
 Needs a build with tests (build/release). Time on an otherwise idle machine.
 """

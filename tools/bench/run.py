@@ -103,7 +103,7 @@ class Bench:
         return self.run([self.tools["einsumc"], *arguments, *machine, "-o", output])
 
     def reading(self, arguments):
-        """The seconds that a plan is charged for reading copies of inputs."""
+        """The seconds that a plan is charged for reading inputs."""
         plan = json.loads(self.compile([*arguments, "--emit=json"]))
         return next((alternative["reading_seconds"] for node in plan["nodes"]
                      for alternative in node.get("alternatives", []) if alternative.get("chosen")),

@@ -140,7 +140,7 @@ private:
          "in transfers that nothing hides"},
         {to.cost.supplySeconds - from.cost.supplySeconds,
          "in moving operands to where it needs them"},
-        {to.readSeconds - from.readSeconds, "in reading copies of inputs"},
+        {to.readSeconds - from.readSeconds, "in reading inputs"},
         {(to.seconds - to.readSeconds - to.cost.seconds) -
              (from.seconds - from.readSeconds - from.cost.seconds),
          "in other nodes"},

@@ -62,11 +62,15 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
     return costOfPlan(planSlice(whole, machine, with, oneByOne));
   };
   const Slices slices =
-      chooseSlices(whole, static_cast<double>(*memory), costOfPlan(planned), costOfSlices);
+      chooseSlices(whole, static_cast<double>(*memory), costOfSlices({}), costOfSlices);
   if (slices.empty())
     return planned;
   with.slices = slices;
-  planned = planSlice(whole, machine, with, options);
+  for (const Options &how : {options, oneByOne}) {
+    planned = planSlice(whole, machine, with, how);
+    if (storedBytes(planned.tree, planned.schedule) <= static_cast<double>(*memory))
+      break;
+  }
   if (storedBytes(planned.tree, planned.schedule) > static_cast<double>(*memory))
     return planned;
   llvm::errs() << "einsumc: note: a rank would need " << bytesText(needed) << " but may use "

@@ -76,7 +76,7 @@ def main():
                  f"--machine={path}", "--emit=json", f"--memory={int(memory)}"],
                 check=True, capture_output=True, text=True)
             node = json.loads(plan.stdout)["nodes"][-1]
-            # A second for each byte, copies of inputs among them.
+            # A second for each byte, reading among them.
             chosen = next(one for one in node["alternatives"] if one["chosen"])["tree_seconds"]
             ratio = chosen / node["communication_bound_bytes"]
             best = chosen / least
