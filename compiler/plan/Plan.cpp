@@ -69,13 +69,18 @@ private:
     return std::vector<RankRange>(static_cast<std::size_t>(tree.size()), RankRange{0, ranks});
   }
 
+  bool tryRanges(std::vector<RankRange> ranges) { return tryRanges(std::move(ranges), options); }
+
   /// Whether they are better than all before.
-  bool tryRanges(std::vector<RankRange> ranges) {
+  /// \param how the options, or `anyMemory`: then the fastest plan must fit as it is
+  bool tryRanges(std::vector<RankRange> ranges, const PlanOptions &how) {
     if (llvm::is_contained(tried, ranges))
       return false;
-    auto planner = std::make_unique<Planner>(lists, options, ranges);
+    auto planner = std::make_unique<Planner>(lists, how, ranges);
     tried.push_back(std::move(ranges));
-    const bool isBetter = !best || planner->isBetterThan(*best);
+    const bool mayBe = how.memory == options.memory || storedBytes(tree, planner->schedule()) <=
+                                                           static_cast<double>(*options.memory);
+    const bool isBetter = mayBe && (!best || planner->isBetterThan(*best));
     if (isBetter)
       best = std::move(planner);
     return isBetter;
@@ -125,19 +130,7 @@ private:
     llvm::stable_sort(all, llvm::less_first());
     all.resize(std::min(all.size(), kMany));
     for (auto &[seconds, groups] : all)
-      tryAnyMemory(std::move(groups));
-  }
-
-  /// Takes ranges if they are better than all before and fit the memory as they are.
-  void tryAnyMemory(std::vector<RankRange> ranges) {
-    if (llvm::is_contained(tried, ranges))
-      return;
-    auto planner = std::make_unique<Planner>(lists, anyMemory, ranges);
-    tried.push_back(std::move(ranges));
-    const bool fits = !options.memory || storedBytes(tree, planner->schedule()) <=
-                                             static_cast<double>(*options.memory);
-    if (fits && planner->isBetterThan(*best))
-      best = std::move(planner);
+      tryRanges(std::move(groups), anyMemory);
   }
 
   const Tree &tree;

@@ -21,10 +21,6 @@ using namespace einsumc;
 
 namespace {
 
-template <class T> T pick(std::mt19937 &random, const std::vector<T> &from) {
-  return from[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
-}
-
 /// Products that do not depend on each other: two, and the product of both; two; two chains of two
 /// with inputs that both use.
 const std::vector<std::string> kShapes = {

@@ -41,9 +41,7 @@ public:
                   list(subset(united(t, z), 3)) + "] = T[" + list(t) + "] * Z[" + list(z) + "];");
   }
 
-  template <class T> T pick(const std::vector<T> &from) {
-    return from[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
-  }
+  template <class T> T pick(const std::vector<T> &from) { return einsumc::pick(random, from); }
 
 private:
   std::string subset(const std::string &of, std::size_t most) {

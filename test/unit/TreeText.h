@@ -29,12 +29,16 @@ inline Tree treeOf(const std::string &text) {
   return *orderGreedily(normalise(*tree), diagnostics);
 }
 
+template <class T> T pick(std::mt19937 &random, const std::vector<T> &from) {
+  return from[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
+}
+
 /// Dims a, b, ... of extents that are drawn from some.
 inline std::string randomDims(std::mt19937 &random, int count, const std::vector<int> &extents) {
   std::string text = "dim ";
-  std::uniform_int_distribution<std::size_t> at(0, extents.size() - 1);
   for (char dim = 'a'; dim < 'a' + count; ++dim)
-    text += std::string(dim == 'a' ? "" : ", ") + dim + " = " + std::to_string(extents[at(random)]);
+    text +=
+        std::string(dim == 'a' ? "" : ", ") + dim + " = " + std::to_string(pick(random, extents));
   return text + "; ";
 }
 
