@@ -154,6 +154,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     : sideM(m), sideN(n), sideK(k), format(format) {
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
+  if (format.resultInScratch)
+    placeInScratch();
   result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
@@ -175,6 +177,23 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   fetchKernels();
 }
 
+/// Gives the dims the distances that they have in scratch.
+template <class T> void BlockKernel<T>::placeInScratch() {
+  std::vector<BlockDim *> order;
+  for (Side *const side : {&sideM, &sideN})
+    for (BlockDim &dim : side->dims) {
+      side->inTensor.push_back(dim.inC);
+      order.push_back(&dim);
+    }
+  std::sort(order.begin(), order.end(),
+            [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
+  int64_t step = 1;
+  for (BlockDim *const dim : order) {
+    dim->inC = step;
+    step *= dim->count;
+  }
+}
+
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
   if (format.panelRows > 0 || sideM.strideInC() != 1 ||
       !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
@@ -184,8 +203,8 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
     return std::all_of(side.dims.begin() + (isFirstUnit ? 1 : 0), side.dims.end(),
                        [](const BlockDim &dim) { return dim.inC % simd::kLanes<T> == 0; });
   };
-  return format.pastCaches && !sideM.dims.empty() && isAligned(sideM, true) &&
-                 isAligned(sideN, false)
+  return format.pastCaches && !format.resultInScratch && !sideM.dims.empty() &&
+                 isAligned(sideM, true) && isAligned(sideN, false)
              ? Result::PastCaches
              : Result::Direct;
 }
@@ -298,17 +317,26 @@ void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int
 //===- The product ----------------------------------------------------------------------------===//
 
 template <class T>
-void BlockKernel<T>::operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
-                                std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
-                                bool accumulate, int64_t batch) const noexcept {
+void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
+                                std::initializer_list<int64_t> m, std::initializer_list<int64_t> n,
+                                std::initializer_list<int64_t> k, bool accumulate,
+                                int64_t batch) const noexcept {
   if (kernels.empty())
     return;
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
-  for (int64_t i = 0; i < batch; ++i)
-    multiply(a + i * format.aBatch, b + i * format.bBatch, c + i * format.batch.inC, tilesM, tilesN,
-             tileK, accumulate);
+  for (int64_t i = 0; i < batch; ++i) {
+    const T *const blockOfA = a + i * format.aBatch;
+    const T *const blockOfB = b + i * format.bBatch;
+    T *const blockOfC = c + i * format.batch.inC;
+    if (format.resultInScratch) {
+      multiply(blockOfA, blockOfB, scratch, tilesM, tilesN, tileK, false);
+      copyScratch(blockOfC, scratch, m, n, accumulate);
+    } else {
+      multiply(blockOfA, blockOfB, blockOfC, tilesM, tilesN, tileK, accumulate);
+    }
+  }
   if (format.pastCaches)
     simd::endStoresPastCaches();
 }
@@ -392,6 +420,28 @@ void addRun(T *to, int64_t stride, const T *from, int64_t length, bool accumulat
       to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
 }
 
+/// Copies columns of so many rows by pieces of so many bytes, the last of which overlap.
+/// \pre the rows fill at least one piece
+template <class T, int Bytes>
+void copyPieces(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
+  constexpr int64_t kPiece = Bytes / static_cast<int>(sizeof(T));
+  for (int64_t column = 0; column < columns; ++column, to += stride, from += kMostM) {
+    for (int64_t row = 0; row + kPiece < rows; row += kPiece)
+      std::memcpy(to + row, from + row, Bytes);
+    std::memcpy(to + rows - kPiece, from + rows - kPiece, Bytes);
+  }
+}
+
+/// Copies columns of a buffer to columns \p stride apart, by the largest pieces of vectors that
+/// the rows fill.
+template <class T, int Bytes = simd::kVectorBytes>
+void copyRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
+  if constexpr (Bytes > static_cast<int>(sizeof(T)))
+    if (rows < Bytes / static_cast<int>(sizeof(T)))
+      return copyRuns<T, Bytes / 2>(to, stride, from, rows, columns);
+  copyPieces<T, Bytes>(to, stride, from, rows, columns);
+}
+
 /// Copies so many bytes of each column of a buffer to columns \p rows apart.
 template <class T, int Bytes>
 void copyColumns(T *to, const T *from, int64_t rows, int64_t columns) {
@@ -436,6 +486,13 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   kernel(m, n, k, false)(a, b, buffer);
   const int64_t strideM = sideM.strideInC();
   const int64_t strideN = sideN.strideInC();
+  if (format.resultInScratch && strideM == 1) {
+    for (const Run &columns : n.runs)
+      for (const Run &rows : m.runs)
+        copyRuns(c + columns.toC + rows.toC, strideN, buffer + columns.at * kMostM + rows.at,
+                 rows.length, columns.length);
+    return;
+  }
   if (format.pastCaches && strideM == 1) {
     for (const Run &columns : n.runs)
       for (const Run &rows : m.runs) {
@@ -456,6 +513,22 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
       for (const Run &rows : m.runs)
         addRun(to + rows.toC, strideM, from + rows.at, rows.length, accumulate);
     }
+}
+
+template <class T>
+void BlockKernel<T>::copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
+                                 std::initializer_list<int64_t> n, bool accumulate) const noexcept {
+  BlockLoops loops;
+  for (std::size_t d = 0; d < m.size(); ++d)
+    loops.add(m.begin()[d], sideM.inTensor[d], sideM.dims[d].inC);
+  for (std::size_t d = 0; d < n.size(); ++d)
+    loops.add(n.begin()[d], sideN.inTensor[d], sideN.dims[d].inC);
+  if (accumulate)
+    addStrided<T>(c, scratch, loops);
+  else if (format.pastCaches)
+    copyPastCaches<T>(c, scratch, loops);
+  else
+    copyStrided<T>(c, scratch, loops);
 }
 
 template class BlockKernel<float>;

@@ -8,6 +8,7 @@
 #define EINSUMC_RUNTIME_COPYKERNELS_H
 
 #include "CopyLoops.h"
+#include "PastCaches.h"
 #include "SimdVector.h"
 
 #include "einsumc/StridedCopy.h"
@@ -80,7 +81,7 @@ template <class T> void prefetchRow(const T *row, int64_t extent) {
 template <class T, class Op>
 void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
               const Loop &outer, int64_t ahead) noexcept {
-  constexpr int64_t kBytesAhead = 4096;
+  constexpr int64_t kBytesAhead = 4096, kLongRow = 8 * kCacheLine<T>;
   const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
   const int64_t rowsAhead =
       bytes >= kBytesAhead ? 0 : std::min(kBytesAhead / bytes + 1, outer.extent);
@@ -92,7 +93,9 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
       prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
-    if constexpr (Op::isIdempotent)
+    if (Op::isPastCaches && inner.extent >= kLongRow)
+      writePastCaches(t, s, inner.extent);
+    else if constexpr (Op::isIdempotent)
       std::memcpy(t, s, static_cast<std::size_t>(bytes));
     else
       for (int64_t e = 0; e < inner.extent; ++e)

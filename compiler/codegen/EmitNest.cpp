@@ -183,6 +183,8 @@ private:
       format.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
+    if (nest.resultThroughScratch)
+      format.emplace_back(".resultInScratch = true");
     if (!nest.c.dims.empty())
       addBatch(format);
     emitKernelComment("Blocks of m x n x k");
@@ -414,20 +416,22 @@ private:
       body << traceSpan("Kernel");
     if (nest.kernel == NestKernel::Reorder) {
       body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
-           << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, "
-           << (nest.resultThroughScratch ? "blockOfC" : "nullptr") << ", {" << countsOf(nest.block)
-           << "}, " << accumulate << ");\n";
+           << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, " << blockOfResult()
+           << ", {" << countsOf(nest.block) << "}, " << accumulate << ");\n";
       return;
     }
     if (nest.left == BlockAccess::Fetched) {
-      body << kernel << "(l, packedR, c, " << (nest.resultThroughScratch ? "blockOfC" : "nullptr")
-           << ", {" << countsOf(nest.m) << "}, " << accumulate << ");\n";
+      body << kernel << "(l, packedR, c, " << blockOfResult() << ", {" << countsOf(nest.m) << "}, "
+           << accumulate << ");\n";
       return;
     }
     body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
-         << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, {" << countsOf(nest.m)
-         << "}" << sizesOf(nest.n, nest.k, accumulate) << ");\n";
+         << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, " << blockOfResult()
+         << ", {" << countsOf(nest.m) << "}" << sizesOf(nest.n, nest.k, accumulate) << ");\n";
   }
+
+  /// Where a kernel computes a block of the result before it is copied, as an argument.
+  const char *blockOfResult() const { return nest.resultThroughScratch ? "blockOfC" : "nullptr"; }
 
   void emitTiles(const std::string &accumulate) {
     auto count = [&](const NestSide &side) {

@@ -41,7 +41,8 @@ Panels panelsOf(const LocalNest &nest) {
     panels.rows *= isCut ? nest.panelCount : d < nest.panelDims ? indices : 1;
     panels.count *= isCut ? ceilDiv(indices, nest.panelCount) : d < nest.panelDims ? 1 : indices;
   }
-  panels.rows = roundUp(panels.rows, kVector);
+  // Of a panel that is longer than kernels go along, these take some rows at a time.
+  panels.rows = panels.rows > tiles::kMostM ? apart(panels.rows) : roundUp(panels.rows, kVector);
   panels.stride = apart(panels.rows * nest.k.size());
   return panels;
 }
@@ -49,6 +50,12 @@ Panels panelsOf(const LocalNest &nest) {
 int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
 
 int64_t resultStride(const LocalNest &nest) { return apart(nest.m.size()); }
+
+/// Of a block in scratch: in the order of C, or with its columns apart where L is fetched.
+static int64_t resultElements(const LocalNest &nest) {
+  const int64_t column = nest.left == BlockAccess::Fetched ? resultStride(nest) : nest.m.size();
+  return column * nest.n.size();
+}
 
 int64_t leftBatchStride(const LocalNest &nest) {
   const Panels panels = panelsOf(nest);
@@ -91,7 +98,7 @@ ScratchPlan planScratch(const LocalNest &nest) {
   if (nest.right == BlockAccess::Packed)
     plan.right = take(nest.c.size() * rightBatchStride(nest));
   if (nest.resultThroughScratch)
-    plan.result = take(resultStride(nest) * nest.n.size());
+    plan.result = take(resultElements(nest));
   return plan;
 }
 

@@ -47,6 +47,8 @@ public:
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
       nest.panelRows = panelRows;
+    else if (isComputedInScratch())
+      chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels(panelRows);
     addLoops();
@@ -59,6 +61,15 @@ private:
       if (blocks.taskCounts[dim] > 1 || (dims.extent(dim) == 1 && dimClass != DimClass::C))
         result.dims.push_back({dim, blocks.counts[dim]});
     return result;
+  }
+
+  /// Whether blocks of packed operands are multiplied in scratch.
+  bool isComputedInScratch() const { return blocks.resultThroughScratch && !blocks.fetchesLeft; }
+
+  /// Kernels go along all dims of m: none is cut.
+  void chooseOnePanel() {
+    nest.panelDims = nest.m.dims.size();
+    nest.panelCount = nest.m.dims.back().count;
   }
 
   /// As many dims of m, from the fastest on, as make about a kernel's rows; rather half as many
@@ -93,9 +104,14 @@ private:
   void addLoops() {
     std::vector<NestLoop> tasks;
     einsumc::addLoops(dims, DimClass::C, Role::C, blocks.taskCounts, tasks);
+    // Blocks in scratch have long rows and few columns: rather those of R are packed again.
+    if (isComputedInScratch())
+      einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
     einsumc::addLoops(dims, DimClass::N, Role::B, blocks.taskCounts, tasks);
-    einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
-    completeLines(tasks);
+    if (!isComputedInScratch()) {
+      einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
+      completeLines(tasks);
+    }
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);
 

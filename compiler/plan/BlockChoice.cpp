@@ -7,6 +7,7 @@
 #include "compiler/plan/BlockChoice.h"
 
 #include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/WrittenBlocks.h"
 
 #include "einsumc/BlockTiles.h"
 
@@ -98,6 +99,8 @@ public:
   BlockChoice run() {
     if (shouldFetch())
       chooseFetched();
+    else if (const auto written = writtenBlocks())
+      chooseWritten(*written);
     else
       choosePacked();
     choice.counts = block.counts;
@@ -118,6 +121,23 @@ private:
     choice.taskCounts = block.counts;
     chooseAccess();
     choice.panelsAcross = shouldGoAcross();
+  }
+
+  std::optional<DimCounts> writtenBlocks() const {
+    if (isSerial)
+      return std::nullopt;
+    return einsumc::writtenBlocks(dims, elementBytes, limits.panelRows / tiles::kPanelVectors,
+                                  3 * limits.leftBytes / 4 / elementBytes, enoughTasks);
+  }
+
+  void chooseWritten(const DimCounts &counts) {
+    block.counts = choice.taskCounts = counts;
+    choice.resultThroughScratch = choice.packsLeft = choice.packsRight = true;
+    choice.k = block.sizeOf(DimClass::K);
+    choice.m = block.sizeOf(DimClass::M);
+    choice.n = block.sizeOf(DimClass::N);
+    choice.mBlocks = block.blocksOf(DimClass::M);
+    choice.nBlocks = block.blocksOf(DimClass::N);
   }
 
   /// The elements of L next to each other along the dims of a class.

@@ -39,8 +39,9 @@ public:
           packsOfRight() *
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch)
-      cost.packSeconds += memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts),
-                                       !dims.isUnit(Role::C, dims.fastest(Role::A))});
+      cost.packSeconds +=
+          memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts),
+                       blocks.fetchesLeft && !dims.isUnit(Role::C, dims.fastest(Role::A))});
     return cost;
   }
 
@@ -99,6 +100,8 @@ private:
   /// Getting the tiles into C, once a block of the sums.
   double resultSeconds() const {
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
+    if (blocks.resultThroughScratch) // Which stays in the caches.
+      return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
     const double runs = elements / dims.run(Role::C, blocks.counts);
     return memory.stream(elements) + memory.rows(runs) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));

@@ -40,6 +40,8 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
+  /// A block of C is computed in scratch, in the order of C, and then copied.
+  bool resultInScratch = false;
   /// A dim of a batch of products whose packed blocks lie so many elements apart: tensors that are
   /// contiguous along it are read in longer pieces.
   BlockDim batch = {};
@@ -67,9 +69,10 @@ public:
              std::initializer_list<int64_t> n, int64_t batch = 1) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
+  /// \param scratch for a block of C, if the format wants one
   /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
   /// \param batch the same of the batch
-  void operator()(const T *a, const T *b, T *c, std::initializer_list<int64_t> m,
+  void operator()(const T *a, const T *b, T *c, T *scratch, std::initializer_list<int64_t> m,
                   std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
                   bool accumulate, int64_t batch = 1) const noexcept;
 
@@ -101,6 +104,7 @@ private:
   struct Side {
     explicit Side(std::initializer_list<BlockDim> dims);
     std::vector<BlockDim> dims;
+    std::vector<int64_t> inTensor;    ///< by dim: distances in C, where `dims` has those in scratch
     std::vector<std::size_t> weights; ///< by dim: what its rest adds to the variant's index
     std::vector<Tiles> variants;
     std::vector<int64_t> sizes; ///< of tiles that occur
@@ -134,6 +138,10 @@ private:
 
   void multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                           const Tile &k) const noexcept;
+  void placeInScratch();
+  /// Brings a block that was computed in scratch to where it lies in C.
+  void copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
+                   std::initializer_list<int64_t> n, bool accumulate) const noexcept;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;

@@ -45,7 +45,9 @@ public:
 
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
   /// \param panelRows above 0: panels of so many rows instead
-  void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0) {
+  /// \param isInScratch blocks of C are computed in scratch
+  void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0,
+           bool isInScratch = false) {
     // Packed blocks come from tensors whose dims are in no order that packing keeps.
     const bool isPacked = panelDims > 0 || panelRows > 0;
     Sizes inA = {}, inB = {};
@@ -80,7 +82,12 @@ public:
                              .panelRows = panelRows,
                              .aPanel = isPacked ? (rows + 3) * columns : 0,
                              .accumulates = !pastCaches,
-                             .pastCaches = pastCaches};
+                             .pastCaches = pastCaches,
+                             .resultInScratch = isInScratch};
+    std::vector<T> scratch(
+        isInScratch ? static_cast<std::size_t>(counts[M0] * counts[M1] * counts[N0] * counts[N1])
+                    : 0,
+        kUntouched);
     const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)}, format);
     forEach(counts, extents, [&](const Sizes &at) {
       Sizes size, ones;
@@ -112,7 +119,7 @@ public:
         kernel.packB(packedB.data(), b.data(), k, n);
       }
       kernel(isPacked ? packedA.data() : a.data(), isPacked ? packedB.data() : b.data(),
-             c.data() + offset(at), m, n, k, at[K0] > 0 || at[K1] > 0);
+             c.data() + offset(at), scratch.data(), m, n, k, at[K0] > 0 || at[K1] > 0);
     });
   }
 
@@ -243,7 +250,7 @@ TYPED_TEST(BlockKernelTest, PanelsAcrossThreeDims) {
   std::iota(a.begin(), a.end(), TypeParam(1));
   std::iota(b.begin(), b.end(), TypeParam(1));
   kernel.packA(packed.data(), a.data(), {kM0, kM1, kM2}, {kK});
-  kernel(packed.data(), b.data(), c.data(), {kM0, kM1, kM2}, {kN}, {kK}, false);
+  kernel(packed.data(), b.data(), c.data(), nullptr, {kM0, kM1, kM2}, {kN}, {kK}, false);
   for (int64_t m = 0; m < kM; ++m)
     for (int64_t n = 0; n < kN; ++n) {
       TypeParam sum = 0;
@@ -268,6 +275,7 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
                                          .panelCount = kM,
                                          .panelRows = panelRows,
                                          .aPanel = kRows * kK,
+                                         .resultInScratch = panelRows > 0,
                                          .batch = {kCount, kBatch, 1, 1, kM * kN},
                                          .aBatch = kRows * kK + 3,
                                          .bBatch = kK * kN + 1});
@@ -277,11 +285,11 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
     for (int64_t first = 0; first < kBatch; first += kCount) {
       const int64_t count = std::min(kCount, kBatch - first);
       std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
-      std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
+      std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7), scratch(kM * kN, -7);
       kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
       kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
-      kernel(packedA.data(), packedB.data(), c.data() + first * kM * kN, {kM}, {kN}, {kK}, false,
-             count);
+      kernel(packedA.data(), packedB.data(), c.data() + first * kM * kN, scratch.data(), {kM}, {kN},
+             {kK}, false, count);
     }
     for (int64_t i = 0; i < kBatch; ++i)
       for (int64_t n = 0; n < kN; ++n)
@@ -296,6 +304,21 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
   }
 }
 
+/// Runs of C of every length up to some vectors, alone and between columns.
+TYPED_TEST(BlockKernelTest, RunsInScratch) {
+  for (const bool pastCaches : {false, true})
+    for (int64_t length = 1; length <= 35; ++length) {
+      BlockedProduct<TypeParam> product({length, 7, 5, 9, 17, 1}, {length, 3, 5, 4, 17, 1},
+                                        {0, 2, 1, 3}, pastCaches, 0);
+      product.run(2, 3, 0, true);
+      product.check();
+      if (this->HasFatalFailure()) {
+        ADD_FAILURE() << "with " << length;
+        return;
+      }
+    }
+}
+
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
   BlockedProduct<TypeParam> product({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}, {3, 2, 1, 0});
   product.run(0);
@@ -305,7 +328,7 @@ TYPED_TEST(BlockKernelTest, SidesOfOneElement) {
 TYPED_TEST(BlockKernelTest, NothingToCompute) {
   const BlockKernel<TypeParam> kernel({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
                                       {.aK = 4, .bN = 2});
-  kernel(nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
+  kernel(nullptr, nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
 }
 
 TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
@@ -323,8 +346,8 @@ TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
     std::shuffle(order.begin(), order.end(), random);
     BlockedProduct<TypeParam> product(extents, counts, order);
     const auto panelDims = static_cast<std::size_t>(upTo(3) - 1);
-    product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]),
-                upTo(4) == 1 ? upTo(64) : 0);
+    product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]), upTo(4) == 1 ? upTo(64) : 0,
+                upTo(3) == 1);
     product.check();
     if (this->HasFatalFailure()) {
       ADD_FAILURE() << "in round " << round;

@@ -74,7 +74,7 @@ double scatterRate(const Effort &effort) {
         [&] {
           return
               [&, a = Array<float>(kM), b = Array<float>(kTileN), c = Array<float>(kM * kTileN)] {
-                kernel(a.get(), b.get(), c.get(), {kM}, {kTileN}, {1}, false);
+                kernel(a.get(), b.get(), c.get(), nullptr, {kM}, {kTileN}, {1}, false);
               };
         },
         effort);

@@ -55,8 +55,8 @@ public:
             const float *const a = left.get() + k * extent + m;
             if (inLeft != a)
               kernel.packA(packed.left.get(), inLeft = a, {ms}, {ks});
-            kernel(packed.left.get(), packed.right.get(), result.get() + n * extent + m, {ms}, {ns},
-                   {ks}, k > 0);
+            kernel(packed.left.get(), packed.right.get(), result.get() + n * extent + m, nullptr,
+                   {ms}, {ns}, {ks}, k > 0);
           }
     }
   }

@@ -1,0 +1,139 @@
+//===- WrittenBlocks.cpp - blocks of contractions that mostly write ---------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/WrittenBlocks.h"
+
+#include "compiler/plan/BlockCounts.h"
+
+#include "einsumc/BlockTiles.h"
+
+#include <algorithm>
+#include <array>
+
+namespace einsumc {
+
+namespace {
+
+/// A result of fewer bytes stays in the caches.
+constexpr double kLargeResult = 16 << 20;
+/// How many times as large as both operands the result is.
+constexpr double kByFar = 2;
+/// With longer sums, writing takes little of the time.
+constexpr int64_t kMostSums = 128;
+/// Bytes of runs that are worth the way through scratch, and how many times as long as those of a
+/// kernel's tile they are; bytes of runs that tiles write as well by themselves.
+constexpr double kLongRun = 160, kLonger = 2;
+constexpr int64_t kLongTile = 1536;
+/// Bytes of runs that blocks have first, then, and as far as there is room.
+constexpr std::array<int64_t, 3> kRuns = {256, 4096, 65536};
+/// Elements of a block along n that there is room for in any case, as for a panel along m; and the
+/// most along m.
+constexpr int64_t kLeastN = 24, kMostM = 4096;
+/// What long sides are multiples of.
+constexpr int64_t kStepN = 12;
+
+class Blocks {
+public:
+  Blocks(const WorkDims &dims, int64_t elementBytes, int64_t vector, int64_t most)
+      : dims(dims), elementBytes(elementBytes), vector(vector),
+        panelRows(tiles::kPanelVectors * vector), most(most), block(dims) {}
+
+  std::optional<DimCounts> run() {
+    if (!isMostlyWritten())
+      return std::nullopt;
+    const Neighbours ofTile = neighboursOfTiles();
+    if (ofTile.areWritten)
+      return std::nullopt;
+    grow();
+    const double run = dims.run(Role::C, block.counts);
+    const bool isLong = run * toDouble(elementBytes) >= kLongRun && run >= kLonger * ofTile.run;
+    return isLong ? std::optional(block.counts) : std::nullopt;
+  }
+
+private:
+  bool isMostlyWritten() const {
+    const double result = dims.elements(Role::C);
+    return result * toDouble(elementBytes) >= kLargeResult &&
+           result >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B)) &&
+           dims.extentOf(DimClass::K) <= kMostSums;
+  }
+
+  /// What tiles of kernels have of C.
+  struct Neighbours {
+    double run = 1;
+    bool areWritten = false; ///< whole vectors in place, or long enough runs
+  };
+  Neighbours neighboursOfTiles() const {
+    int64_t alongM = 1, alongN = 1; // Neighbours in C along m, then along n.
+    bool areVectors = true;
+    for (const std::size_t dim : dims.inOrder(Role::C)) {
+      const int64_t stride = dims.stride(Role::C, dim);
+      const DimClass dimClass = dims[dim].dimClass;
+      if (dimClass == DimClass::M && alongN == 1 && stride == alongM)
+        alongM *= dims.extent(dim);
+      else if (dimClass == DimClass::N && stride == alongM * alongN)
+        alongN *= dims.extent(dim);
+      areVectors = areVectors && (stride == 1 || stride % vector == 0);
+    }
+    if (alongM >= tiles::kLeastRunVectorsM * vector)
+      return {toDouble(std::min(alongM, tiles::kMostM)), areVectors};
+    const int64_t run = alongM * std::min(alongN, tiles::kMostN);
+    return {toDouble(run), run * elementBytes >= kLongTile};
+  }
+
+  void grow() {
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::K)
+        block.counts[dim] = dims.extent(dim);
+    for (const int64_t bytes : kRuns) {
+      growRun(bytes / elementBytes);
+      block.fill(DimClass::M, Role::C, std::min(2 * panelRows, room(DimClass::M)), {1});
+      block.fill(DimClass::N, Role::C, std::min(2 * kLeastN, room(DimClass::N)), {1});
+    }
+    block.fill(DimClass::M, Role::C, room(DimClass::M), {panelRows, vector});
+    block.fill(DimClass::N, Role::C, room(DimClass::N), {kStepN});
+  }
+
+  void growRun(int64_t wanted) {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.inOrder(Role::C)) {
+      if (dims.stride(Role::C, dim) != run || run >= wanted || dims[dim].dimClass == DimClass::C)
+        return;
+      block.grow(dim, ceilDiv(wanted, run), room(dims[dim].dimClass));
+      if (block.counts[dim] < dims.extent(dim))
+        return;
+      run *= dims.extent(dim);
+    }
+  }
+
+  /// Elements along m or n for which there is room beside those along the other.
+  int64_t room(DimClass dimClass) const {
+    const auto sizeOf = [&](DimClass of, int64_t least) {
+      return std::max(block.sizeOf(of), std::min(dims.extentOf(of), least));
+    };
+    const int64_t m = sizeOf(DimClass::M, panelRows);
+    const int64_t n = sizeOf(DimClass::N, kLeastN);
+    const int64_t k = block.sizeOf(DimClass::K);
+    const auto beside = [&](int64_t other) {
+      return std::max<int64_t>(1, (most - other * k) / (other + k));
+    };
+    return dimClass == DimClass::M ? std::min(kMostM, beside(n)) : beside(m);
+  }
+
+  const WorkDims &dims;
+  const int64_t elementBytes, vector, panelRows, most;
+  BlockCounts block;
+};
+
+} // namespace
+
+std::optional<DimCounts> writtenBlocks(const WorkDims &dims, int64_t elementBytes, int64_t vector,
+                                       int64_t most, int64_t tasks) {
+  const auto share = static_cast<int64_t>(dims.elements(Role::C) / toDouble(tasks));
+  return Blocks(dims, elementBytes, vector, std::min(most, share)).run();
+}
+
+} // namespace einsumc
