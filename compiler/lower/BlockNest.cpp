@@ -47,7 +47,7 @@ public:
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
       nest.panelRows = panelRows;
-    else if (isComputedInScratch())
+    else if (blocks.isPackedInScratch())
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels(panelRows);
@@ -62,9 +62,6 @@ private:
         result.dims.push_back({dim, blocks.counts[dim]});
     return result;
   }
-
-  /// Whether blocks of packed operands are multiplied in scratch.
-  bool isComputedInScratch() const { return blocks.resultThroughScratch && !blocks.fetchesLeft; }
 
   /// Kernels go along all dims of m: none is cut.
   void chooseOnePanel() {
@@ -105,10 +102,10 @@ private:
     std::vector<NestLoop> tasks;
     einsumc::addLoops(dims, DimClass::C, Role::C, blocks.taskCounts, tasks);
     // Blocks in scratch have long rows and few columns: rather those of R are packed again.
-    if (isComputedInScratch())
+    if (blocks.isPackedInScratch())
       einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
     einsumc::addLoops(dims, DimClass::N, Role::B, blocks.taskCounts, tasks);
-    if (!isComputedInScratch()) {
+    if (!blocks.isPackedInScratch()) {
       einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
       completeLines(tasks);
     }

@@ -30,8 +30,11 @@ struct BlockChoice {
   /// to be packed. A block then has all of n and k.
   bool fetchesLeft = false;
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
-  /// longer than C.
+  /// longer than C, or as C is by far the largest tensor.
   bool resultThroughScratch = false;
+  /// Whether these are products of packed blocks, of which those of R follow each other within one
+  /// of L.
+  bool isPackedInScratch() const { return resultThroughScratch && !fetchesLeft; }
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
   /// place or takes longer to be packed.
   Role sumsAsIn = Role::B;

@@ -39,9 +39,9 @@ public:
           packsOfRight() *
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch)
-      cost.packSeconds +=
-          memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts),
-                       blocks.fetchesLeft && !dims.isUnit(Role::C, dims.fastest(Role::A))});
+      cost.packSeconds += memory.pack(
+          {dims.elements(Role::C), dims.run(Role::C, blocks.counts),
+           !blocks.isPackedInScratch() && !dims.isUnit(Role::C, dims.fastest(Role::A))});
     return cost;
   }
 
@@ -100,7 +100,7 @@ private:
   /// Getting the tiles into C, once a block of the sums.
   double resultSeconds() const {
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
-    if (blocks.resultThroughScratch) // Which stays in the caches.
+    if (blocks.isPackedInScratch()) // Which stays in the caches.
       return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
     const double runs = elements / dims.run(Role::C, blocks.counts);
     return memory.stream(elements) + memory.rows(runs) +
@@ -116,12 +116,16 @@ private:
   }
 
   double packsOfLeft() const {
+    if (blocks.isPackedInScratch())
+      return 1;
     // Blocks of L follow each other within a block of R.
     return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
                ? 1
                : toDouble(blocks.nBlocks);
   }
   double packsOfRight() const {
+    if (blocks.isPackedInScratch())
+      return blocks.nBlocks == 1 ? 1 : toDouble(blocks.mBlocks);
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 

@@ -48,9 +48,11 @@ public:
     if (ofTile.areWritten)
       return std::nullopt;
     grow();
+    const int64_t m = block.sizeOf(DimClass::M);
+    const bool hasRows = m > 1 && m >= std::min(panelRows, dims.extentOf(DimClass::M));
     const double run = dims.run(Role::C, block.counts);
     const bool isLong = run * toDouble(elementBytes) >= kLongRun && run >= kLonger * ofTile.run;
-    return isLong ? std::optional(block.counts) : std::nullopt;
+    return hasRows && isLong ? std::optional(block.counts) : std::nullopt;
   }
 
 private:
