@@ -1,9 +1,10 @@
-"""random_contractions.py SEED COUNT DTYPE [large|narrow]: prints so many random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large|narrow|written]: prints so many random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
 enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
 five dims and an A beyond the caches, which is fetched during the product if B has few columns.
-Narrow ones lack rows, columns or sums, and have many dims of batches.
+Narrow ones lack rows, columns or sums, and have many dims of batches. Those that are written have few
+sums and a result beyond the caches, by far their largest tensor.
 """
 
 import math
@@ -13,6 +14,7 @@ import sys
 ITERATIONS = 3_000_000
 LARGE_ITERATIONS, LARGE_ELEMENTS = 30_000_000, 1_200_000
 NARROW_ITERATIONS = 50_000
+WRITTEN_ELEMENTS, WRITTEN_SUMS = 4_400_000, 6
 CLASSES = {"C": "AB>", "M": "A>", "N": "B>", "K": "AB"}  # in which of A, B and the result
 
 
@@ -30,17 +32,21 @@ def extents_of(generator, count, iterations):
 
 def draw_dims(generator, number, kind):
     """By letter: name, extent, and the tensors that have the dim."""
-    is_large, is_narrow = kind == "large", kind == "narrow"
+    is_large, is_narrow, is_written = (kind == of for of in ("large", "narrow", "written"))
+    is_long = is_large or is_written
     while True:
-        count = generator.randint(3, 5) if is_large else generator.randint(2, 9)
+        count = generator.randint(3, 5 if is_large else 7) if is_long else generator.randint(2, 9)
         classes = generator.choices("CMNK", weights=[4 if is_narrow else 1, 4, 4, 4], k=count)
-        extents = extents_of(generator, count, LARGE_ITERATIONS if is_large else ITERATIONS)
+        extents = extents_of(generator, count, LARGE_ITERATIONS if is_long else ITERATIONS)
         if is_narrow and (set("MNK") <= set(classes) or math.prod(extents) < NARROW_ITERATIONS):
             continue
 
         def size(of_classes):
             return math.prod(extent for extent, c in zip(extents, classes) if c in of_classes)
 
+        if is_written and (size("CMN") < max(WRITTEN_ELEMENTS, 2 * size("CMK") + 2 * size("CNK")) or
+                           not 2 <= size("K") <= WRITTEN_SUMS):
+            continue
         if not is_large or (size("CMK") >= LARGE_ELEMENTS and size("N") >= 4 <= size("M")):
             return {letter: (f"{letter}{number}", extent, CLASSES[c])
                     for letter, extent, c in zip("abcdefghi", extents, classes)}
@@ -74,7 +80,7 @@ def main():
     seed, count, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     kind = "".join(sys.argv[4:])
     generator = random.Random(seed)
-    print(f"# RANKS: {'1' if kind == 'large' else '1,3'}\ndtype {dtype};")
+    print(f"# RANKS: {'1' if kind in ('large', 'written') else '1,3'}\ndtype {dtype};")
     for number in range(count):
         print("\n".join(contraction(generator, number, kind)))
 
