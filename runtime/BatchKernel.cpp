@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
@@ -25,19 +26,10 @@ void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T
   const int64_t aM = s.aM, bN = s.bN;
   for (int64_t k = s.k; k > 0; --k, a += s.aK, b += s.bK) {
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) {
-      Vector row[Rows];
-#pragma GCC unroll 8
-      for (int i = 0; i < Rows; ++i)
-        row[i] = access.load(a + i * aM + v * kLanes);
-#pragma GCC unroll 8
-      for (int j = 0; j < Columns; ++j) {
-        const Vector column = access.load(b + j * bN + v * kLanes);
-#pragma GCC unroll 8
-        for (int i = 0; i < Rows; ++i)
-          sums[v][i][j] += row[i] * column;
-      }
-    }
+    for (int v = 0; v < Vectors; ++v)
+      addProducts<Rows, Columns>([&](int i) { return access.load(a + i * aM + v * kLanes); },
+                                 [&](int j) { return access.load(b + j * bN + v * kLanes); },
+                                 [&](int i, int j) -> auto & { return sums[v][i][j]; });
   }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)

@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "EvenPieces.h"
+#include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
@@ -31,17 +32,9 @@ void multiplyBlocks(const TileShape &s, const BlockLoop &loop, const T *a, const
   for (int64_t block = 0; block < loop.count; ++block, a += loop.a, b += loop.b, c += loop.c) {
     Vector sums[Rows][Columns][kPartial] = {};
     const auto step = [&](int64_t k, int p, const auto &load) {
-      Vector row[Rows];
-#pragma GCC unroll 8
-      for (int i = 0; i < Rows; ++i)
-        row[i] = load(a + i * aM + k);
-#pragma GCC unroll 8
-      for (int j = 0; j < Columns; ++j) {
-        const Vector column = load(b + j * bN + k);
-#pragma GCC unroll 8
-        for (int i = 0; i < Rows; ++i)
-          sums[i][j][p] += row[i] * column;
-      }
+      addProducts<Rows, Columns>([&](int i) { return load(a + i * aM + k); },
+                                 [&](int j) { return load(b + j * bN + k); },
+                                 [&](int i, int j) -> auto & { return sums[i][j][p]; });
     };
     const auto loadAll = [](const T *source) { return simd::load(source); };
     int64_t k = 0;

@@ -17,13 +17,18 @@ namespace einsumc {
 
 namespace {
 
-/// Columns of a block with one vector of m, and with several.
+/// The most columns and vectors of m that a block has.
 constexpr int kMostColumns = 12;
-constexpr int kManyColumns = simd::kSums / 2;
 constexpr int kMostVectors = 8;
 
 /// The most vectors of m that a block of so many columns has.
 constexpr int vectorsFor(int columns) { return std::min(kMostVectors, simd::kSums / columns); }
+
+/// The most columns of blocks of a tile with so many vectors of m: blocks of one vector have many,
+/// three vectors are one block, and with as many columns as others may have two are.
+constexpr int columnsWith(int64_t vectors) {
+  return vectors == 1 ? kMostColumns : simd::kSums / (vectors == 3 ? 3 : 2);
+}
 
 /// Blocks in registers; the last vector of each has \p tail elements.
 template <class T, int Vectors, int Columns, bool HasTail>
@@ -129,7 +134,7 @@ void multiplyStreaming(const TileShape &s, const EvenPieces &columns, const T *a
 } // namespace
 
 template <class T> void multiplyPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept {
-  const EvenPieces columns(s.n, s.m <= simd::kLanes<T> ? kMostColumns : kManyColumns);
+  const EvenPieces columns(s.n, columnsWith(ceilDiv(s.m, simd::kLanes<T>)));
   const Rows<T> rows(s.m, columns.largest());
   if (columns.pieces == 1 && rows.vectors == rows.block && !shouldStream<T>(s))
     return blocksOf<T>(rows.block, s.n, rows.tail)(s, {s.c, s.aC, s.bC, s.cC}, rows.tail, a, b, c);

@@ -9,6 +9,7 @@
 
 #include "SimdVector.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -22,23 +23,50 @@ namespace einsumc {
 template <class T, int Vectors, int Columns>
 using RegisterBlock = simd::Vector<T>[Columns][Vectors];
 
+/// Adds all products first(i) * second(j) of vectors to sum(i, j). Nothing is loaded twice: what
+/// there is less of stays in registers, which these, one of the others and the sums just fill.
+template <int Firsts, int Seconds, class First, class Second, class Sum>
+[[gnu::always_inline]] inline void addProducts(First &&first, Second &&second, Sum &&sum) {
+  const auto keep = [](auto value, int uses) __attribute__((always_inline)) {
+    if (uses > 1)
+      simd::keepInRegister(value);
+    return value;
+  };
+  constexpr int kFew = std::min(Firsts, Seconds), kMany = std::max(Firsts, Seconds);
+  decltype(first(0)) few[kFew];
+#pragma GCC unroll 32
+  for (int i = 0; i < kFew; ++i)
+    if constexpr (Firsts <= Seconds)
+      few[i] = keep(first(i), Seconds);
+    else
+      few[i] = keep(second(i), Firsts);
+#pragma GCC unroll 32
+  for (int j = 0; j < kMany; ++j)
+    if constexpr (Firsts <= Seconds) {
+      const auto other = keep(second(j), Firsts);
+#pragma GCC unroll 32
+      for (int i = 0; i < kFew; ++i)
+        sum(i, j) += few[i] * other;
+    } else {
+      const auto other = keep(first(j), Seconds);
+#pragma GCC unroll 32
+      for (int i = 0; i < kFew; ++i)
+        sum(j, i) += other * few[i];
+    }
+}
+
 /// Adds the product of vectors from \p a on and of a factor for each column, `factor(column)`.
 /// With a tail the last vector has the lanes of the mask.
 template <bool HasTail, class T, int Vectors, int Columns, class Factor>
 [[gnu::always_inline]] inline void addProduct(RegisterBlock<T, Vectors, Columns> &sums, const T *a,
                                               const simd::LaneMask<T> &mask, Factor &&factor) {
   constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
-  simd::Vector<T> row[Vectors];
-#pragma GCC unroll 32
-  for (int v = 0; v < Vectors; ++v)
-    row[v] = HasTail && v == kLast ? mask.load(a + v * kLanes) : simd::load(a + v * kLanes);
-#pragma GCC unroll 32
-  for (int j = 0; j < Columns; ++j) {
-    const T factorOfColumn = factor(j);
-#pragma GCC unroll 32
-    for (int v = 0; v < Vectors; ++v)
-      sums[j][v] += row[v] * factorOfColumn;
-  }
+  addProducts<Vectors, Columns>(
+      [&](int v) {
+        return HasTail && v == kLast ? mask.load(a + v * kLanes) : simd::load(a + v * kLanes);
+      },
+      [&](int j) { return simd::broadcast<T>(factor(j)); },
+      [&](int v, int j) -> auto & { return sums[j][v]; });
 }
 
 /// Writes sums to `target(column)`, or adds them to what is there.

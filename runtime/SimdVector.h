@@ -54,8 +54,20 @@ template <class V = void, class T> inline V loadAs(const T *source) {
   return result;
 }
 template <class T> inline Vector<T> load(const T *source) { return loadAs<Vector<T>>(source); }
+/// All lanes the same. (Compilers know that to subtract 0 changes nothing.)
+template <class T> inline Vector<T> broadcast(T value) { return value - Vector<T>{}; }
 template <class T, class V> inline void store(T *target, V value) {
   std::memcpy(target, &value, sizeof(V));
+}
+
+/// Has a vector in a register from here on: compilers may otherwise load it again for each of a few
+/// uses, and loads are then what a register-blocked kernel waits for.
+template <class V> [[gnu::always_inline]] inline void keepInRegister([[maybe_unused]] V &value) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(value));
+#elif defined(__AVX__)
+  asm("" : "+x"(value));
+#endif
 }
 
 /// Stores a vector without a copy in the caches where the machine can; endStoresPastCaches must
