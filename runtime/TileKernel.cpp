@@ -18,9 +18,22 @@ namespace einsumc {
 
 namespace {
 
+#if defined(__AVX__) && !defined(__AVX512F__)
+/// Whether LIBXSMM's blocks of so many vectors keep the processor busy. It takes four vectors at a
+/// time and then those that are left: of one or two there are too few sums under way, which matters
+/// less with few terms, where starting and ending blocks takes longer.
+constexpr bool hasLongBlocks(int64_t vectors, int64_t k) {
+  constexpr int64_t kAtOnce = 4, kFewTerms = 32;
+  const int64_t left = vectors % kAtOnce;
+  return left == 0 || left == kAtOnce - 1 || (vectors > kAtOnce && k <= kFewTerms);
+}
+#else
+constexpr bool hasLongBlocks(int64_t /*vectors*/, int64_t /*k*/) { return true; }
+#endif
+
 /// Whether LIBXSMM's machine code beats the portable kernel, as tools/bench/kernels.cpp measures:
-/// it does for whole vectors while the first-level cache keeps its part of A, and for a single tile
-/// so small that the choice among blocks would take longer than the product.
+/// it does for long blocks of whole vectors while the first-level cache keeps its part of A, and
+/// for a single tile so small that the choice among blocks would take longer than the product.
 template <class T> bool isWorthGenerating(const TileShape &s) {
   if (!isRow(s.m, s.cM) || s.n == 1)
     return false;
@@ -36,9 +49,10 @@ template <class T> bool isWorthGenerating(const TileShape &s) {
   // A panel that is read from end to end, or nearly so, comes from the second-level cache as fast.
   constexpr int64_t kPanelBytes = 512 << 10;
   const int64_t bytes = s.m * s.k * static_cast<int64_t>(sizeof(T));
-  if (hasMasks || s.m % simd::kLanes<T> == 0)
-    return bytes <= (s.aK <= 2 * s.m ? kPanelBytes : kCacheBytes);
-  return s.c == 1 && s.m * s.n * s.k <= kTiny;
+  const bool fitsCache = bytes <= (s.aK <= 2 * s.m ? kPanelBytes : kCacheBytes);
+  const bool areWhole = s.m % simd::kLanes<T> == 0 && hasLongBlocks(s.m / simd::kLanes<T>, s.k);
+  const bool isTiny = !hasMasks && s.c == 1 && s.m * s.n * s.k <= kTiny;
+  return isTiny || (fitsCache && (hasMasks || areWhole));
 }
 
 } // namespace
