@@ -107,8 +107,15 @@ int64_t BlockCounts::partOf(std::size_t dim, int64_t most, const Steps &steps) c
   if (!dims.isUnit(Role::C, dim))
     return even;
   const int64_t full = evenPart(extent, most, steps.vector, share).value_or(even);
-  return vectorsIn(extent, full, steps.vector) < vectorsIn(extent, even, steps.vector) ? full
-                                                                                       : even;
+  const int64_t best =
+      vectorsIn(extent, full, steps.vector) < vectorsIn(extent, even, steps.vector) ? full : even;
+  // Parts of a few full vectors with a short last one, if even ones are much emptier.
+  constexpr int64_t kFew = 2, kWorthTenths = 8;
+  const int64_t uneven = most / steps.vector * steps.vector;
+  const bool isWorth =
+      uneven >= kFew * steps.vector && 10 * vectorsIn(extent, uneven, steps.vector) <=
+                                           kWorthTenths * vectorsIn(extent, best, steps.vector);
+  return isWorth ? uneven : best;
 }
 
 int64_t BlockCounts::sizeOf(DimClass dimClass) const {

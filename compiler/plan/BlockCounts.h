@@ -61,7 +61,8 @@ public:
 private:
   struct RunEnd;
   std::optional<RunEnd> endOfRun(Role role) const;
-  /// The length of nearly equal parts of a dim, about at most so long.
+  /// The length of parts of a dim, about at most so long: nearly equal ones, unless these leave
+  /// much of vectors empty.
   int64_t partOf(std::size_t dim, int64_t most, const Steps &steps) const;
 
   const WorkDims &dims;
