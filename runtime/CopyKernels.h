@@ -39,9 +39,6 @@ template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead) noexcept;
 
-template <class T>
-inline constexpr int kCacheLine = static_cast<int>(copies::kLineBytes / sizeof(T));
-
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 

@@ -176,10 +176,9 @@ private:
     alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
     collect(run.data(), from);
     // With so many, the parts of lines at the ends do not matter.
-    constexpr int64_t kLanes = simd::kLanes<T>, kManyVectors = 4;
-    const bool isAligned = reinterpret_cast<std::uintptr_t>(target) % simd::kVectorBytes == 0 &&
-                           writeLength % kLanes == 0;
-    if (Op::isPastCaches && (isAligned || writeLength >= kManyVectors * kLanes))
+    constexpr int64_t kManyLines = 4;
+    const bool isAligned = beginsLine(target) && writeLength % kCacheLine<T> == 0;
+    if (Op::isPastCaches && (isAligned || writeLength >= kManyLines * kCacheLine<T>))
       return writePastCaches(target, run.data(), writeLength);
     for (int64_t i = 0; i < writeLength; ++i)
       target[i] = Op::combine(target[i], run[i]);
