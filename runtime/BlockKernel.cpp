@@ -217,11 +217,15 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bN = format.bN;
   shape.cM = 1;
   shape.cN = result == Result::Direct ? sideN.strideInC() : kMostM;
+  // What rows of a panel are padded with adds rows to the buffer that nobody reads.
+  const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
+  const bool hasWholeVectors =
+      isPacked && result == Result::Buffered && format.aK % simd::kLanes<T> == 0;
   for (const int64_t m : sideM.sizes)
     for (const int64_t n : sideN.sizes)
       for (const int64_t k : sideK.sizes)
         for (const bool accumulate : {false, true}) {
-          shape.m = m;
+          shape.m = hasWholeVectors ? roundUp(m, simd::kLanes<T>) : m;
           shape.n = n;
           shape.k = k;
           shape.accumulate = accumulate;
@@ -389,35 +393,45 @@ void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile
   }
 }
 
-/// Fetches a tile of a block of C while the one before it is computed: kernels wait for their first
-/// loads.
+/// Fetches columns of so many rows that are to be written.
 template <class T>
-void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  const int64_t rows = sideM.sizes[m.size];
-  const int64_t columns = sideN.sizes[n.size];
-  c += m.toC + n.toC;
-  for (int64_t column = 0; column < columns; ++column, c += sideN.strideInC()) {
+static void fetchRows(const T *c, int64_t rows, int64_t stride, int64_t columns) {
+  constexpr int64_t kLine = kCacheLine<T>;
+  for (int64_t column = 0; column < columns; ++column, c += stride) {
     for (int64_t row = 0; row < rows; row += kLine)
       __builtin_prefetch(c + row, 1);
     __builtin_prefetch(c + rows - 1, 1);
   }
 }
 
+/// Fetches a tile of a block of C while the one before it is computed: kernels wait for their first
+/// loads.
+template <class T>
+void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
+  fetchRows(c + m.toC + n.toC, sideM.sizes[m.size], sideN.strideInC(), sideN.sizes[n.size]);
+}
+
 namespace {
 
-/// Brings neighbours of a buffer to where they lie in C.
+/// Adds columns of a buffer to columns of as many rows, \p stride apart.
 template <class T>
-void addRun(T *to, int64_t stride, const T *from, int64_t length, bool accumulate) {
-  if (stride == 1 && accumulate)
-    for (int64_t row = 0; row < length; ++row)
-      to[row] += from[row];
-  else if (stride == 1)
-    for (int64_t row = 0; row < length; ++row)
-      to[row] = from[row];
-  else
-    for (int64_t row = 0; row < length; ++row)
-      to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
+void addRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  const int64_t whole = rows / kLanes * kLanes;
+  const simd::LaneMask<T> tail(static_cast<int>(rows - whole));
+  for (int64_t column = 0; column < columns; ++column, to += stride, from += kMostM) {
+    for (int64_t row = 0; row < whole; row += kLanes)
+      simd::put<true>(to + row, simd::load(from + row));
+    if (whole < rows)
+      tail.template put<true>(to + whole, tail.load(from + whole));
+  }
+}
+
+/// Brings rows of a buffer to where they lie in C, so far apart.
+template <class T>
+void scatterRows(T *to, int64_t stride, const T *from, int64_t rows, bool accumulate) {
+  for (int64_t row = 0; row < rows; ++row)
+    to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
 }
 
 /// Copies columns of so many rows by pieces of so many bytes, the last of which overlap.
@@ -483,36 +497,33 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
                                            const Tile &n, const Tile &k,
                                            bool accumulate) const noexcept {
   alignas(64) T buffer[kMostM * kMostN];
-  kernel(m, n, k, false)(a, b, buffer);
   const int64_t strideM = sideM.strideInC();
   const int64_t strideN = sideN.strideInC();
-  if (format.resultInScratch && strideM == 1) {
+  const auto forEachRun = [&](auto &&bring) {
     for (const Run &columns : n.runs)
       for (const Run &rows : m.runs)
-        copyRuns(c + columns.toC + rows.toC, strideN, buffer + columns.at * kMostM + rows.at,
-                 rows.length, columns.length);
-    return;
-  }
-  if (format.pastCaches && strideM == 1) {
-    for (const Run &columns : n.runs)
-      for (const Run &rows : m.runs) {
-        const T *const from = buffer + columns.at * kMostM + rows.at;
-        T *const to = c + columns.toC + rows.toC;
-        if (rows.length == strideN)
-          streamColumns(to, from, rows.length, columns.length);
-        else
-          for (int64_t column = 0; column < columns.length; ++column)
-            std::copy_n(from + column * kMostM, rows.length, to + column * strideN);
-      }
-    return;
-  }
-  for (const Run &columns : n.runs)
-    for (int64_t column = 0; column < columns.length; ++column) {
-      const T *const from = buffer + (columns.at + column) * kMostM;
-      T *const to = c + columns.toC + column * strideN;
-      for (const Run &rows : m.runs)
-        addRun(to + rows.toC, strideM, from + rows.at, rows.length, accumulate);
-    }
+        bring(c + columns.toC + rows.toC, buffer + columns.at * kMostM + rows.at, rows.length,
+              columns.length);
+  };
+  // By vectors, or else element by element.
+  const auto isLong = [&](int64_t rows) { return strideM == 1 && rows >= simd::kLanes<T>; };
+  if (accumulate)
+    forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {
+      if (isLong(rows))
+        fetchRows(to, rows, strideN, columns);
+    });
+  kernel(m, n, k, false)(a, b, buffer);
+  forEachRun([&](T *to, const T *from, int64_t rows, int64_t columns) {
+    if (strideM != 1 || (accumulate && !isLong(rows)))
+      for (int64_t column = 0; column < columns; ++column)
+        scatterRows(to + column * strideN, strideM, from + column * kMostM, rows, accumulate);
+    else if (accumulate)
+      addRuns(to, strideN, from, rows, columns);
+    else if (format.pastCaches && !format.resultInScratch && rows == strideN)
+      streamColumns(to, from, rows, columns);
+    else
+      copyRuns(to, strideN, from, rows, columns);
+  });
 }
 
 template <class T>

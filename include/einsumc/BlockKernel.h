@@ -28,7 +28,8 @@ struct BlockDim {
 ///
 /// A packed block of A is a row of panels, which are read from end to end: each holds, for every k,
 /// m indices of the first `panelDims` dims, of the last of these `panelCount` indices at a time; or
-/// `panelRows` indices of m as one.
+/// `panelRows` indices of m as one. What pads them to `aK` elements may be read, too, whatever it
+/// is.
 struct BlockFormat {
   int64_t aK = 0, bN = 0;    ///< between neighbours along k and n; along m and k they are adjacent
   std::size_t panelDims = 0; ///< 0: all of A is one panel

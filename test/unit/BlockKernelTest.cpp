@@ -75,12 +75,14 @@ public:
                            : panelDims == 1
                                ? (counts[M0] + panelCount - 1) / panelCount * counts[M1]
                                : (counts[M1] + panelCount - 1) / panelCount;
-    const BlockFormat format{.aK = isPacked ? rows + 3 : inA[K0],
+    // Some panels are padded to whole vectors of any machine, others are not.
+    const int64_t paddedRows = rows % 2 == 0 ? rows + 3 : (rows + 15) / 16 * 16;
+    const BlockFormat format{.aK = isPacked ? paddedRows : inA[K0],
                              .bN = isPacked ? columns + 5 : inB[N0],
                              .panelDims = panelDims,
                              .panelCount = panelCount,
                              .panelRows = panelRows,
-                             .aPanel = isPacked ? (rows + 3) * columns : 0,
+                             .aPanel = isPacked ? paddedRows * columns : 0,
                              .accumulates = !pastCaches,
                              .pastCaches = pastCaches,
                              .resultInScratch = isInScratch};
