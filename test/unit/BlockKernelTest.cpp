@@ -40,7 +40,11 @@ public:
       toC[index] = step;
       step *= extents[index] + gap;
     }
-    c.assign(static_cast<std::size_t>(step + kBeyond), kUntouched);
+    // The first element begins a cache line, so that some tiles are aligned.
+    constexpr std::size_t kLine = 64;
+    c.assign(static_cast<std::size_t>(step + kBeyond) + kLine / sizeof(T), kUntouched);
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(c.data()) % kLine;
+    firstOfC = static_cast<int64_t>((kLine - past) / sizeof(T));
   }
 
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
@@ -157,7 +161,7 @@ private:
     steps[order[3]] = third * sizes[order[2]];
   }
   int64_t offset(const Sizes &at) const {
-    int64_t result = 0;
+    int64_t result = firstOfC;
     for (int index = M0; index <= N1; ++index)
       result += at[index] * toC[index];
     return result;
@@ -180,6 +184,7 @@ private:
   Sizes extents, counts;
   bool pastCaches;
   std::array<int64_t, kIndices> toC = {};
+  int64_t firstOfC = 0;
   std::vector<T> c;
 };
 
