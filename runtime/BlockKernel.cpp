@@ -26,10 +26,9 @@ namespace {
 
 using namespace tiles;
 
-/// What their lengths should be multiples of: the blocks that kernels sum in registers, which
-/// along m are whole cache lines, too.
-template <class T> constexpr int64_t kStepM = 4 * simd::kLanes<T>;
-constexpr int64_t kStepN = 12;
+/// What rows should be multiples of: the blocks that kernels sum in registers, which are whole
+/// cache lines, too.
+template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
 } // namespace
 

@@ -32,9 +32,8 @@ constexpr int64_t kEnoughBytesM = 512;
 constexpr int64_t kLeastK = 384;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = 2048, kMostN = 2048;
-/// What long sides are multiples of, so that they fall into whole register blocks (along m:
-/// panels).
-constexpr int64_t kStepN = 12, kStepK = 16;
+/// What many sums are a multiple of.
+constexpr int64_t kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
 /// where there is room, more. Rows of C are written past the caches or stay in them, so whole
 /// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
@@ -339,7 +338,7 @@ private:
         limits.rightBytes / elementBytes / choice.k / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
     block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
-    block.fill(DimClass::N, Role::C, columns, {kStepN});
+    block.fill(DimClass::N, Role::C, columns, {tiles::kStepN});
   }
 
   /// The elements that a block should have of a dim along which a tensor is contiguous.
@@ -471,7 +470,7 @@ private:
     while (block.tasks() < enoughTasks)
       if (!halveBatch(leastBatch) &&
           !block.halve(DimClass::M, Role::A, limits.panelRows, rowSteps()) &&
-          !block.halve(DimClass::N, Role::B, kLeastN, {kStepN}) && !halveBatch(1))
+          !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}) && !halveBatch(1))
         return;
   }
 

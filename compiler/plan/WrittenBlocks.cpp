@@ -32,8 +32,6 @@ constexpr std::array<int64_t, 3> kRuns = {256, 4096, 65536};
 /// Elements of a block along n that there is room for in any case, as for a panel along m; and the
 /// most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
-/// What long sides are multiples of.
-constexpr int64_t kStepN = 12;
 
 class Blocks {
 public:
@@ -96,7 +94,7 @@ private:
       block.fill(DimClass::N, Role::C, std::min(2 * kLeastN, room(DimClass::N)), {1});
     }
     block.fill(DimClass::M, Role::C, room(DimClass::M), {panelRows, vector});
-    block.fill(DimClass::N, Role::C, room(DimClass::N), {kStepN});
+    block.fill(DimClass::N, Role::C, room(DimClass::N), {tiles::kStepN});
   }
 
   void growRun(int64_t wanted) {

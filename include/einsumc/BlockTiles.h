@@ -16,6 +16,8 @@ namespace einsumc::tiles {
 
 /// The longest tiles, in elements.
 inline constexpr int64_t kMostM = 64, kMostN = 48;
+/// What numbers of columns should be multiples of, so that they fall into whole register blocks.
+inline constexpr int64_t kStepN = 12;
 /// Bytes of A in a tile that is read in place, which the first-level cache keeps while the columns
 /// of B pass by.
 inline constexpr int64_t kBytes = 20 << 10;
