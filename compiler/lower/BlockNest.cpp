@@ -100,13 +100,16 @@ private:
 
   void addLoops() {
     std::vector<NestLoop> tasks;
-    einsumc::addLoops(dims, DimClass::C, Role::C, blocks.taskCounts, tasks);
-    // Blocks in scratch have long rows and few columns: rather those of R are packed again.
-    if (blocks.isPackedInScratch())
-      einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
-    einsumc::addLoops(dims, DimClass::N, Role::B, blocks.taskCounts, tasks);
-    if (!blocks.isPackedInScratch()) {
-      einsumc::addLoops(dims, DimClass::M, Role::A, blocks.taskCounts, tasks);
+    const auto addTasks = [&](DimClass dimClass, Role role) {
+      einsumc::addLoops(dims, dimClass, role, blocks.taskCounts, tasks);
+    };
+    addTasks(DimClass::C, Role::C);
+    if (blocks.isPackedInScratch()) { // With long rows and few columns: rather R is packed again.
+      addTasks(DimClass::M, Role::A);
+      addTasks(DimClass::N, Role::B);
+    } else {
+      addTasks(DimClass::N, Role::B);
+      addTasks(DimClass::M, Role::A);
       completeLines(tasks);
     }
     std::vector<NestLoop> sums;
