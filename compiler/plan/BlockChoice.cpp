@@ -371,7 +371,8 @@ private:
 
   /// Takes indices of dims of all classes that make runs of operands which are long enough for the
   /// processor to fetch them from memory by itself, if the operands are large and used too seldom
-  /// for the time of that not to matter: by turns up to ever longer ones.
+  /// for the time of that not to matter: by turns up to ever longer ones. Lines of C come first,
+  /// as blocks of it are written in shorter runs otherwise.
   void growFarRuns(int64_t leftElements) {
     const auto isFar = [&](Role role) {
       const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
@@ -380,7 +381,7 @@ private:
     if (!isFar(Role::A) && !isFar(Role::B))
       return;
     for (const int64_t bytes : {kLineBytes, kRunBytes, kFarRunBytes}) {
-      if (isLarge(Role::C) && bytes <= kRunBytes)
+      if (bytes <= (isLarge(Role::C) ? kRunBytes : kLineBytes))
         growRun(Role::C, bytes / elementBytes, leftElements);
       for (const Role role : {Role::A, Role::B})
         if (isFar(role))
@@ -537,7 +538,12 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const int64_t cache =
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
   leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
-  streamedLeftBytes = std::max(5 * cache / 2, leftBytes);
+  // What does not fit the second level comes from the last one, unless that is as slow as memory,
+  // as it can be on virtual machines and where many cores share it.
+  constexpr double kFaster = 2;
+  const bool hasFastLast = machine.caches.size() < 3 ||
+                           machine.caches.back().bandwidth >= kFaster * machine.memoryBandwidth;
+  streamedLeftBytes = hasFastLast ? std::max(5 * cache / 2, leftBytes) : leftBytes;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
