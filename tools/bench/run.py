@@ -150,9 +150,10 @@ class Bench:
 
 
 def work_of(case, dtype):
-    """(flops, bytes) of each node of a described case: operands and result once each."""
+    """(flops, bytes) of each node of a described case: operands and result once each, of an
+    operand with a dim twice only the diagonal."""
     element = 4 if dtype == "f32" else 8
-    elements = {node["name"]: math.prod(case["dims"][d] for d in node["dims"])
+    elements = {node["name"]: math.prod(case["dims"][d] for d in set(node["dims"]))
                 for node in case["nodes"]}
     return [(node["flops"], element * (elements[node["name"]] +
                                        sum(elements[o] for o in node["operands"])))
