@@ -34,17 +34,17 @@ struct Increment {
 };
 
 /// Computes two loops; which is the inner one is the kernel's choice. The source of the next call
-/// lies \p ahead elements further on.
+/// lies \p ahead elements further on. Rows past the caches go through \p lines.
 template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
-                            const Loop &outer, int64_t ahead) noexcept;
+                            const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept;
 
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
 template <class T, class Op, int Extent>
 void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &inner,
-                  const Loop &outer, int64_t /*ahead*/) noexcept {
+                  const Loop &outer, int64_t /*ahead*/, LineWriter<T> & /*lines*/) noexcept {
   const int64_t to = inner.to, from = inner.from;
   const auto step = [=](int64_t i, auto innerTo, auto innerFrom) {
     T *const t = target + i * outer.to;
@@ -77,8 +77,8 @@ template <class T> void prefetchRow(const T *row, int64_t extent) {
 /// processor's prefetchers have found them.
 template <class T, class Op>
 void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
-              const Loop &outer, int64_t ahead) noexcept {
-  constexpr int64_t kBytesAhead = 4096, kLongRow = 8 * kCacheLine<T>;
+              const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept {
+  constexpr int64_t kBytesAhead = 4096;
   const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
   const int64_t rowsAhead =
       bytes >= kBytesAhead ? 0 : std::min(kBytesAhead / bytes + 1, outer.extent);
@@ -90,8 +90,8 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
       prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
-    if (Op::isPastCaches && inner.extent >= kLongRow)
-      writePastCaches(t, s, inner.extent);
+    if (Op::isPastCaches && lines.hasLongRuns)
+      lines.write(t, s, inner.extent);
     else if constexpr (Op::isIdempotent)
       std::memcpy(t, s, static_cast<std::size_t>(bytes));
     else
@@ -103,7 +103,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
 /// Any steps, by blocks in which the cache lines of both tensors are used up.
 template <class T, class Op>
 void copyStridedBlocks(T *__restrict target, const T *__restrict source, const Loop &inner,
-                       const Loop &outer, int64_t /*ahead*/) noexcept {
+                       const Loop &outer, int64_t /*ahead*/, LineWriter<T> & /*lines*/) noexcept {
   constexpr int64_t kBlock = 16;
   for (int64_t i0 = 0; i0 < outer.extent; i0 += kBlock)
     for (int64_t e0 = 0; e0 < inner.extent; e0 += kBlock) {
@@ -206,7 +206,7 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
 /// \pre both extents are at least kPacket
 template <class T, class Op>
 void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
-               int64_t ahead) noexcept {
+               int64_t ahead, LineWriter<T> &lines) noexcept {
   const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
   const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;
@@ -230,9 +230,9 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
     return;
   const int64_t doneX = x.extent / size * size, doneY = y.extent / size * size;
   copyStridedBlocks<T, Op>(target + doneX, source + doneX * x.from,
-                           {x.extent - doneX, x.to, x.from}, y, ahead);
+                           {x.extent - doneX, x.to, x.from}, y, ahead, lines);
   copyStridedBlocks<T, Op>(target + doneY * y.to, source + doneY, {doneX, x.to, x.from},
-                           {y.extent - doneY, y.to, y.from}, ahead);
+                           {y.extent - doneY, y.to, y.from}, ahead, lines);
 }
 
 /// The kernel with the inner loop unrolled. \pre 1 <= extent <= kMostUnrolled

@@ -71,6 +71,16 @@ int64_t LoopNest::steps() const {
   return result;
 }
 
+int64_t LoopNest::runInTarget() const {
+  int64_t run = 1;
+  for (const Loop &loop : loops()) {
+    if (loop.to != run)
+      break;
+    run *= loop.extent;
+  }
+  return run;
+}
+
 Loop LoopNest::take(std::size_t position) {
   const Loop result = items[position];
   std::move(items.begin() + position + 1, items.begin() + count, items.begin() + position);

@@ -44,6 +44,8 @@ public:
   int64_t steps() const;
   std::span<Loop> loops() { return {items.data(), count}; }
   std::span<const Loop> loops() const { return {items.data(), count}; }
+  /// Elements of the target next to each other, as long as no loop has been taken.
+  int64_t runInTarget() const;
   /// The loops that move in the target, and those that do not.
   std::span<const Loop> kept() const { return loops().first(count - summedLoops()); }
   std::span<const Loop> summed() const { return loops().last(summedLoops()); }

@@ -21,23 +21,124 @@ namespace einsumc {
 template <class T>
 inline constexpr int kCacheLine = static_cast<int>(copies::kLineBytes / sizeof(T));
 
+/// Elements from the begin of its line on.
+template <class T> int64_t pastLine(const T *at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  return static_cast<int64_t>(address % copies::kLineBytes / sizeof(T));
+}
 template <class T> bool beginsLine(const T *at) {
   return reinterpret_cast<std::uintptr_t>(at) % copies::kLineBytes == 0;
+}
+
+/// Fetches the lines at the ends of a row of which others write a part: with many on their way at
+/// the same time nobody waits long for one.
+template <class T> void fetchEnds(const T *row, int64_t count) {
+  if (!beginsLine(row))
+    __builtin_prefetch(row, 1);
+  if (!beginsLine(row + count))
+    __builtin_prefetch(row + count, 1);
 }
 
 /// Copies a row, its whole lines past the caches. simd::endStoresPastCaches must follow before
 /// other threads may see them.
 template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
   constexpr int64_t kLine = kCacheLine<T>;
-  const auto past =
-      static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(to) % copies::kLineBytes / sizeof(T));
-  const int64_t first = std::min((kLine - past) % kLine, count);
+  const int64_t first = std::min((kLine - pastLine(to)) % kLine, count);
   const int64_t last = first + (count - first) / kLine * kLine;
   std::copy(from, from + first, to);
   for (int64_t at = first; at < last; at += simd::kLanes<T>)
     simd::storePastCaches(to + at, simd::load(from + at));
   std::copy(from + last, from + count, to + last);
 }
+
+/// Writes rows past the caches by whole lines, also where neighbouring rows share one: short ones
+/// are brought together first. Lines of which others write a part go through the caches.
+/// simd::endStoresPastCaches must follow before other threads may see them.
+template <class T> class LineWriter {
+public:
+  /// \param run elements next to each other of all rows together
+  explicit LineWriter(int64_t run) : hasLongRuns(run >= kLongRow) {}
+  LineWriter(const LineWriter &) = delete;
+  LineWriter &operator=(const LineWriter &) = delete;
+  ~LineWriter() { flush(); }
+
+  void write(T *to, const T *from, int64_t count) {
+    if (to != end)
+      begin(to);
+    end = to + count;
+    if (count >= kLongRow) {
+      const int64_t head = std::min((kLine - filled % kLine) % kLine, count);
+      append(from, head);
+      flush();
+      const int64_t whole = (count - head) / kLine * kLine;
+      for (int64_t i = head; i < head + whole; i += simd::kLanes<T>)
+        simd::storePastCaches(to + i, simd::load(from + i));
+      at = to + head + whole;
+      append(from + head + whole, count - head - whole);
+      return;
+    }
+    if (filled + count > kMost)
+      flushLines();
+    append(from, count);
+  }
+
+  /// Whether rows make up runs of which the lines at the ends are a small part.
+  const bool hasLongRuns;
+
+  /// Writes what waits.
+  void flush() {
+    flushLines();
+    std::copy(lines + first, lines + filled, at + first);
+    first = filled = 0;
+  }
+
+private:
+  static constexpr int64_t kLine = kCacheLine<T>, kLongRow = 8 * kLine;
+  static constexpr int64_t kMost = 4096 / static_cast<int64_t>(sizeof(T));
+
+  /// What comes next lies elsewhere.
+  void begin(T *to) {
+    flush();
+    first = filled = pastLine(to);
+    at = to - first;
+  }
+
+  /// By whole vectors: what these have beyond is overwritten by the next ones.
+  void append(const T *from, int64_t count) {
+    constexpr int64_t kLanes = simd::kLanes<T>;
+    T *const to = lines + filled;
+    int64_t done = 0;
+    for (; done + kLanes <= count; done += kLanes)
+      simd::store(to + done, simd::load(from + done));
+    if (done < count)
+      simd::store(to + done, simd::LaneMask<T>(static_cast<int>(count - done)).load(from + done));
+    filled += count;
+  }
+
+  /// Writes the lines that are complete.
+  void flushLines() {
+    const int64_t whole = filled / kLine * kLine;
+    int64_t line = 0;
+    if (first > 0 && whole > 0) {
+      std::copy(lines + first, lines + kLine, at + first);
+      line = kLine;
+      first = 0;
+    }
+    for (; line < whole; line += simd::kLanes<T>)
+      simd::storePastCaches(at + line, simd::load(lines + line));
+    if (whole == 0)
+      return;
+    std::copy_n(lines + whole, kLine, lines);
+    at += whole;
+    filled -= whole;
+  }
+
+  /// Elements from the begin of the line on that `at` is the begin of.
+  alignas(64) T lines[kMost + 2 * kLine];
+  int64_t first = 0, filled = 0; ///< those that are to be written: from, and up to
+  T *at = nullptr;
+  T *end = nullptr; ///< behind what was written
+};
 
 } // namespace einsumc
 

@@ -45,16 +45,20 @@ public:
   }
 
   /// The source of the next call lies \p ahead elements further on.
-  template <class Op> void copy(T *target, const T *source, int64_t ahead) const noexcept {
+  template <class Op>
+  void copy(T *target, const T *source, int64_t ahead, LineWriter<T> &lines) const noexcept {
     if (isMatrix)
       return transposeRuns<Op>(target, source, ahead);
     alignas(64) std::array<T, kMostElements + simd::kLanes<T>> block;
+    if (Op::isPastCaches)
+      for (int64_t w = 0; w < writes; ++w)
+        fetchEnds(target + toRun[w], writeLength);
     for (int64_t r = 0; r < rows; ++r) {
       prefetchRow(source + fromRow[r] + ahead, readLength);
       std::copy_n(source + fromRow[r], readLength, block.data() + r * readLength);
     }
     for (int64_t w = 0; w < writes; ++w)
-      write<Op>(target + toRun[w], block.data() + blockOfRun[w]);
+      write<Op>(target + toRun[w], block.data() + blockOfRun[w], lines);
   }
 
 private:
@@ -172,14 +176,15 @@ private:
       }
   }
 
-  template <class Op> void write(T *target, const T *from) const noexcept {
+  template <class Op> void write(T *target, const T *from, LineWriter<T> &lines) const noexcept {
     alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
     collect(run.data(), from);
     // With so many, the parts of lines at the ends do not matter.
     constexpr int64_t kManyLines = 4;
     const bool isAligned = beginsLine(target) && writeLength % kCacheLine<T> == 0;
-    if (Op::isPastCaches && (isAligned || writeLength >= kManyLines * kCacheLine<T>))
-      return writePastCaches(target, run.data(), writeLength);
+    if (Op::isPastCaches &&
+        (lines.hasLongRuns || isAligned || writeLength >= kManyLines * kCacheLine<T>))
+      return lines.write(target, run.data(), writeLength);
     for (int64_t i = 0; i < writeLength; ++i)
       target[i] = Op::combine(target[i], run[i]);
   }

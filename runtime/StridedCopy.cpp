@@ -33,8 +33,11 @@ template <class T> struct Innermost {
 };
 
 /// \p inner goes furthest inside in the target, and \p outer in the source if that is another one.
-template <class T, class Op> Innermost<T> chooseKernel(const Loop &inner, const Loop &outer) {
-  if (inner.to == 1 && inner.from == 1 && inner.extent > kMostUnrolled)
+/// \param joinsRows rows make up long runs past the caches
+template <class T, class Op>
+Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) {
+  constexpr int kLeastJoined = 4;
+  if (inner.to == 1 && inner.from == 1 && inner.extent > (joinsRows ? kLeastJoined : kMostUnrolled))
     return {copyRows<T, Op>, inner, outer};
   if (inner.to == 1 && outer.from == 1 && std::min(inner.extent, outer.extent) >= kPacket<T>)
     return {transpose<T, Op>, inner, outer};
@@ -47,15 +50,15 @@ template <class T, class Op> Innermost<T> chooseKernel(const Loop &inner, const 
 
 /// Takes the loops that matter most to the memory out of the nest: the innermost of the target,
 /// and that of the source, or the next when it is the same.
-template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest) {
+template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows) {
   constexpr Loop kOnce = {1, 0, 0};
   if (nest.loops().empty())
-    return chooseKernel<T, Op>(kOnce, kOnce);
+    return chooseKernel<T, Op>(kOnce, kOnce, joinsRows);
   if (nest.loops().size() == 1)
-    return chooseKernel<T, Op>(nest.take(0), kOnce);
+    return chooseKernel<T, Op>(nest.take(0), kOnce, joinsRows);
   const std::size_t source = innermostInSource(nest.loops());
   const Loop outer = nest.take(source == 0 ? 1 : source);
-  return chooseKernel<T, Op>(nest.take(0), outer);
+  return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
 /// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
@@ -81,8 +84,8 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
 constexpr int64_t kFarBytes = 4096;
 
 template <class T, class Op>
-void runInnermost(T *target, const T *source, LoopNest &nest) noexcept {
-  Innermost<T> work = takeInnermost<T, Op>(nest);
+void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lines) noexcept {
+  Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
   nest.sortForBoth();
   const int64_t rows = work.inner.extent;
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
@@ -94,23 +97,26 @@ void runInnermost(T *target, const T *source, LoopNest &nest) noexcept {
     const int64_t next = row + work.inner.extent < rows ? work.inner.extent * work.inner.from : 0;
     runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from, next,
              [&](T *to, const T *from, int64_t ahead) {
-               work.kernel(to, from, work.inner, work.outer, ahead);
+               work.kernel(to, from, work.inner, work.outer, ahead, lines);
              });
   }
 }
 
 /// Copies \p nest, each step of it with the \p runs that were taken from it if there are any.
+/// \param runInTarget of the whole nest
 template <class T, class Op>
-void runCopy(T *target, const T *source, LoopNest &nest,
-             const std::optional<ShortRuns<T>> &runs) noexcept {
+void runCopy(T *target, const T *source, LoopNest &nest, const std::optional<ShortRuns<T>> &runs,
+             int64_t runInTarget) noexcept {
+  LineWriter<T> lines(runInTarget);
   if (runs) {
     nest.sortForBoth();
     runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
-      runs->template copy<Op>(to, from, ahead);
+      runs->template copy<Op>(to, from, ahead, lines);
     });
   } else {
-    runInnermost<T, Op>(target, source, nest);
+    runInnermost<T, Op>(target, source, nest, lines);
   }
+  lines.flush();
   if (Op::isPastCaches)
     simd::endStoresPastCaches();
 }
@@ -124,11 +130,12 @@ bool isPastCaches(int64_t bytes) {
 /// The same for a part of a copy of \p bytes.
 template <class T>
 void runOverwrite(T *target, const T *source, LoopNest &nest,
-                  const std::optional<ShortRuns<T>> &runs, int64_t bytes) noexcept {
+                  const std::optional<ShortRuns<T>> &runs, int64_t runInTarget,
+                  int64_t bytes) noexcept {
   if (isPastCaches(bytes))
-    runCopy<T, OverwritePastCaches>(target, source, nest, runs);
+    runCopy<T, OverwritePastCaches>(target, source, nest, runs, runInTarget);
   else
-    runCopy<T, Overwrite>(target, source, nest, runs);
+    runCopy<T, Overwrite>(target, source, nest, runs, runInTarget);
 }
 
 template <class T, class Op>
@@ -136,8 +143,9 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
   LoopNest nest(loops);
   if (nest.empty())
     return;
+  const int64_t runInTarget = nest.runInTarget();
   const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, Op::isPastCaches);
-  runCopy<T, Op>(target, source, nest, runs);
+  runCopy<T, Op>(target, source, nest, runs, runInTarget);
 }
 
 template <class T> int64_t bytesOf(const LoopNest &nest) {
@@ -163,8 +171,9 @@ void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) no
   if (nest.empty())
     return;
   const int64_t bytes = bytesOf<T>(nest);
+  const int64_t runInTarget = nest.runInTarget();
   const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, isPastCaches(bytes));
-  runOverwrite(target, source, nest, runs, bytes);
+  runOverwrite(target, source, nest, runs, runInTarget, bytes);
 }
 
 template <class T>
@@ -183,6 +192,7 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     return;
   const int parts = omp_get_max_threads();
   const int64_t bytes = bytesOf<T>(nest);
+  const int64_t runInTarget = nest.runInTarget();
   LoopNest left = nest; // Without the runs.
   auto runs = ShortRuns<T>::takeFrom(left, kSteps * parts, isPastCaches(bytes));
   const bool isByBlocks = isWorthBlocks<T>(nest, runs);
@@ -191,7 +201,7 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   else
     nest = left;
   if (!isByBlocks && (parts == 1 || bytes < kSerialBytes))
-    return runOverwrite(target, source, nest, runs, bytes);
+    return runOverwrite(target, source, nest, runs, runInTarget, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
     LoopNest mine = nest;
@@ -205,7 +215,7 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
                  copyStrided<T>(to, from, of);
                });
     else
-      runOverwrite(target + begin.to, source + begin.from, mine, runs, bytes);
+      runOverwrite(target + begin.to, source + begin.from, mine, runs, runInTarget, bytes);
   }
 }
 

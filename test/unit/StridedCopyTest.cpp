@@ -131,16 +131,16 @@ protected:
     return result;
   }
 
-  template <class Copy> void expectCopy(const std::vector<CopyLoop> &loops, Copy copy) {
+  /// \param past elements of the target's first cache line before it
+  template <class Copy>
+  void expectCopy(const std::vector<CopyLoop> &loops, Copy copy, std::size_t past = 0) {
     const std::vector<T> source = randomSource(loops);
-    // Aligned as the runtime's tensors are, since stores past the caches need it.
-    const std::size_t size = sizeOf(loops, &CopyLoop::to);
-    std::vector<T> target(size + kLine, T(kUntouched));
-    T *const begin = target.data() + distanceToLine(target.data());
-    std::vector<T> expected(begin, begin + size);
-    forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] = source[from]; });
-    copy(begin, source.data(), std::span<const CopyLoop>(loops));
-    EXPECT_EQ(expected, std::vector<T>(begin, begin + size)) << print(loops);
+    std::vector<T> target(sizeOf(loops, &CopyLoop::to) + 3 * kLine, T(kUntouched));
+    const std::size_t begin = distanceToLine(target.data()) + past;
+    std::vector<T> expected = target;
+    forEach(loops, [&](std::size_t to, std::size_t from) { expected[begin + to] = source[from]; });
+    copy(target.data() + begin, source.data(), std::span<const CopyLoop>(loops));
+    EXPECT_EQ(expected, target) << print(loops) << "behind " << past;
   }
 
   void expectAdd(const std::vector<CopyLoop> &loops) {
@@ -188,9 +188,30 @@ constexpr auto parallelCopy = [](T *target, const T *source, std::span<const Cop
   copyParallel(target, source, loops);
 };
 
+template <class T>
+constexpr auto pastCaches = [](T *target, const T *source, std::span<const CopyLoop> loops) {
+  copyPastCaches(target, source, loops);
+};
+
 TYPED_TEST(StridedCopyTest, CopiesAnyLoops) {
-  for (int i = 0; i < 3000 && !this->HasFailure(); ++i)
+  for (int i = 0; i < 3000 && !this->HasFailure(); ++i) {
     this->expectCopy(randomLoops(3000, this->random), serialCopy<TypeParam>);
+    this->expectCopy(randomLoops(3000, this->random), pastCaches<TypeParam>, this->random() % 16);
+  }
+}
+
+/// Neighbouring rows past the caches that come from different places, alone, in runs of several
+/// and in runs with gaps between.
+TYPED_TEST(StridedCopyTest, RowsThatShareLines) {
+  for (int64_t length = 1; length <= 150 && !this->HasFailure(); length += length < 40 ? 1 : 13)
+    for (const int64_t rows : {1, 2, 7, 31})
+      for (const int64_t gap : {0, 1, 16}) {
+        const int64_t run = length * rows + gap;
+        this->expectCopy({{length, 1, 1}, {rows, length, 6 * length}, {6, run, length}},
+                         pastCaches<TypeParam>, this->random() % 16);
+        this->expectCopy({{length, 1, 6 * rows}, {rows, length, 1}, {6, run, rows}},
+                         pastCaches<TypeParam>, this->random() % 16);
+      }
 }
 
 TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
@@ -265,10 +286,7 @@ TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
                                            {12, rows * piece, piece},
                                            {7, 13 * rows * piece, 12 * rows * piece + 1}};
       this->expectCopy(loops, serialCopy<TypeParam>);
-      this->expectCopy(
-          loops, [](TypeParam *target, const TypeParam *source, std::span<const CopyLoop> given) {
-            copyPastCaches(target, source, given);
-          });
+      this->expectCopy(loops, pastCaches<TypeParam>);
       this->expectAdd(loops);
     }
 }
