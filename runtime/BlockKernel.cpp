@@ -186,10 +186,10 @@ template <class T> void BlockKernel<T>::placeInScratch() {
     }
   std::sort(order.begin(), order.end(),
             [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
-  int64_t step = 1;
+  productInScratch = 1;
   for (BlockDim *const dim : order) {
-    dim->inC = step;
-    step *= dim->count;
+    dim->inC = productInScratch;
+    productInScratch *= dim->count;
   }
 }
 
@@ -329,17 +329,13 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
-  for (int64_t i = 0; i < batch; ++i) {
-    const T *const blockOfA = a + i * format.aBatch;
-    const T *const blockOfB = b + i * format.bBatch;
-    T *const blockOfC = c + i * format.batch.inC;
-    if (format.resultInScratch) {
-      multiply(blockOfA, blockOfB, scratch, tilesM, tilesN, tileK, false);
-      copyScratch(blockOfC, scratch, m, n, accumulate);
-    } else {
-      multiply(blockOfA, blockOfB, blockOfC, tilesM, tilesN, tileK, accumulate);
-    }
-  }
+  T *const result = format.resultInScratch ? scratch : c;
+  const int64_t step = format.resultInScratch ? productInScratch : format.batch.inC;
+  for (int64_t i = 0; i < batch; ++i)
+    multiply(a + i * format.aBatch, b + i * format.bBatch, result + i * step, tilesM, tilesN, tileK,
+             accumulate && !format.resultInScratch);
+  if (format.resultInScratch)
+    copyScratch(c, scratch, m, n, accumulate, batch);
   if (format.pastCaches)
     simd::endStoresPastCaches();
 }
@@ -527,8 +523,10 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
 
 template <class T>
 void BlockKernel<T>::copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
-                                 std::initializer_list<int64_t> n, bool accumulate) const noexcept {
+                                 std::initializer_list<int64_t> n, bool accumulate,
+                                 int64_t batch) const noexcept {
   BlockLoops loops;
+  loops.add(batch, format.batch.inC, productInScratch);
   for (std::size_t d = 0; d < m.size(); ++d)
     loops.add(m.begin()[d], sideM.inTensor[d], sideM.dims[d].inC);
   for (std::size_t d = 0; d < n.size(); ++d)

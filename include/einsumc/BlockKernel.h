@@ -41,7 +41,8 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
-  /// A block of C is computed in scratch, in the order of C, and then copied.
+  /// A block of C is computed in scratch, each product of a batch in the order of C, and copied
+  /// when it is complete.
   bool resultInScratch = false;
   /// A dim of a batch of products whose packed blocks lie so many elements apart: tensors that are
   /// contiguous along it are read in longer pieces.
@@ -142,7 +143,7 @@ private:
   void placeInScratch();
   /// Brings a block that was computed in scratch to where it lies in C.
   void copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
-                   std::initializer_list<int64_t> n, bool accumulate) const noexcept;
+                   std::initializer_list<int64_t> n, bool accumulate, int64_t batch) const noexcept;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;
@@ -151,6 +152,7 @@ private:
   Side sideK; ///< one tile a block
   BlockFormat format;
   Result result = Result::Direct;
+  int64_t productInScratch = 0; ///< elements between those of a batch
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };
 

@@ -269,46 +269,68 @@ TYPED_TEST(BlockKernelTest, PanelsAcrossThreeDims) {
     }
 }
 
-/// A batch along which A and B are contiguous before their sums, in two parts; C has it last.
+/// A batch along which A and B are contiguous before their sums, in two parts, with its dim and
+/// those of a product in any order in C.
 TYPED_TEST(BlockKernelTest, BatchOfProducts) {
   constexpr int64_t kM = 19, kN = 5, kK = 4, kBatch = 7, kCount = 4, kRows = 24;
-  for (const int64_t panelRows : {int64_t{0}, kRows}) {
-    const BlockKernel<TypeParam> kernel({{kM, kM, kBatch * kK, 0, 1}},
-                                        {{kN, kN, 0, kBatch * kK, kM}},
-                                        {{kK, kK, kBatch, kBatch, 0}},
-                                        {.aK = kRows,
-                                         .bN = kK,
-                                         .panelDims = panelRows > 0 ? 0U : 1U,
-                                         .panelCount = kM,
-                                         .panelRows = panelRows,
-                                         .aPanel = kRows * kK,
-                                         .resultInScratch = panelRows > 0,
-                                         .batch = {kCount, kBatch, 1, 1, kM * kN},
-                                         .aBatch = kRows * kK + 3,
-                                         .bBatch = kK * kN + 1});
-    std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
-    std::iota(a.begin(), a.end(), TypeParam(1));
-    std::iota(b.begin(), b.end(), TypeParam(1));
-    for (int64_t first = 0; first < kBatch; first += kCount) {
-      const int64_t count = std::min(kCount, kBatch - first);
-      std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
-      std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7), scratch(kM * kN, -7);
-      kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
-      kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
-      kernel(packedA.data(), packedB.data(), c.data() + first * kM * kN, scratch.data(), {kM}, {kN},
-             {kK}, false, count);
+  std::array<int, 3> order = {0, 1, 2}; // m, n and the batch
+  do {
+    std::array<int64_t, 3> inC = {};
+    int64_t step = 1;
+    for (const int dim : order) {
+      inC[static_cast<std::size_t>(dim)] = step;
+      step *= std::array{kM, kN, kBatch}[static_cast<std::size_t>(dim)];
     }
-    for (int64_t i = 0; i < kBatch; ++i)
-      for (int64_t n = 0; n < kN; ++n)
-        for (int64_t m = 0; m < kM; ++m) {
-          TypeParam sum = 0;
-          for (int64_t k = 0; k < kK; ++k)
-            sum += a[static_cast<std::size_t>((m * kK + k) * kBatch + i)] *
-                   b[static_cast<std::size_t>((n * kK + k) * kBatch + i)];
-          ASSERT_EQ(c[static_cast<std::size_t>((i * kN + n) * kM + m)], sum)
-              << i << ", " << n << ", " << m;
+    for (const int64_t panelRows : {int64_t{0}, kRows})
+      for (const bool isInScratch : {false, true})
+        for (const bool pastCaches : {false, true}) {
+          const BlockKernel<TypeParam> kernel({{kM, kM, kBatch * kK, 0, inC[0]}},
+                                              {{kN, kN, 0, kBatch * kK, inC[1]}},
+                                              {{kK, kK, kBatch, kBatch, 0}},
+                                              {.aK = kRows,
+                                               .bN = kK,
+                                               .panelDims = panelRows > 0 ? 0U : 1U,
+                                               .panelCount = kM,
+                                               .panelRows = panelRows,
+                                               .aPanel = kRows * kK,
+                                               .accumulates = !pastCaches,
+                                               .pastCaches = pastCaches,
+                                               .resultInScratch = isInScratch,
+                                               .batch = {kCount, kBatch, 1, 1, inC[2]},
+                                               .aBatch = kRows * kK + 3,
+                                               .bBatch = kK * kN + 1});
+          std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
+          std::iota(a.begin(), a.end(), TypeParam(1));
+          std::iota(b.begin(), b.end(), TypeParam(1));
+          for (int64_t first = 0; first < kBatch; first += kCount) {
+            const int64_t count = std::min(kCount, kBatch - first);
+            std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
+            std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
+            std::vector<TypeParam> scratch(isInScratch ? kM * kN * kCount : 0, -7);
+            kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
+            kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
+            const auto multiply = [&](bool accumulate) {
+              kernel(packedA.data(), packedB.data(), c.data() + first * inC[2], scratch.data(),
+                     {kM}, {kN}, {kK}, accumulate, count);
+            };
+            multiply(false);
+            if (!pastCaches)
+              multiply(true);
+          }
+          for (int64_t i = 0; i < kBatch; ++i)
+            for (int64_t n = 0; n < kN; ++n)
+              for (int64_t m = 0; m < kM; ++m) {
+                TypeParam sum = 0;
+                for (int64_t k = 0; k < kK; ++k)
+                  sum += a[static_cast<std::size_t>((m * kK + k) * kBatch + i)] *
+                         b[static_cast<std::size_t>((n * kK + k) * kBatch + i)];
+                ASSERT_EQ(c[static_cast<std::size_t>(m * inC[0] + n * inC[1] + i * inC[2])],
+                          pastCaches ? sum : 2 * sum)
+                    << i << ", " << n << ", " << m << ", with steps " << inC[0] << ", " << inC[1]
+                    << ", " << inC[2];
+              }
         }
-  }
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 /// Runs of C of every length up to some vectors, alone and between columns.
