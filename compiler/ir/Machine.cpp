@@ -58,6 +58,14 @@ void printPack(const PackRates &pack, llvm::json::OStream &json) {
 
 } // namespace
 
+const CacheLevel *Machine::lastFastCache() const {
+  constexpr double kMuchFaster = 2;
+  const auto last = std::find_if(caches.rbegin(), caches.rend(), [&](const CacheLevel &level) {
+    return level.bandwidth >= kMuchFaster * memoryBandwidth;
+  });
+  return last == caches.rend() ? nullptr : &*last;
+}
+
 double KernelEfficiency::best() const {
   double most = 0;
   for (const std::vector<double> &line : table)

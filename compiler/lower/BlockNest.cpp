@@ -25,10 +25,10 @@ constexpr double kFewLines = 512;
 
 class BlockNest {
 public:
-  BlockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest)
-      : dims(dims), bytesOfElement(static_cast<double>(elementBytes)), nest(nest),
-        panelRows(BlockLimits(machine, elementBytes).panelRows),
-        blocks(chooseBlocks(dims, elementBytes, machine, nest.serial, nest.maySplitSums)) {
+  BlockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
+      : dims(dims), bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
+        panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
+        blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
     const double bytes = dims.elements(Role::C) * bytesOfElement;
     nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
   }
@@ -110,8 +110,8 @@ private:
     } else {
       addTasks(DimClass::N, Role::B);
       addTasks(DimClass::M, Role::A);
-      completeLines(tasks);
     }
+    completeLines(tasks);
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);
 
@@ -157,9 +157,8 @@ private:
 
 } // namespace
 
-void blockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
-               LocalNest &nest) {
-  BlockNest(dims, elementBytes, machine, nest).run();
+void blockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest) {
+  BlockNest(dims, type, machine, nest).run();
 }
 
 } // namespace einsumc

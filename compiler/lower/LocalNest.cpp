@@ -72,7 +72,7 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
   else if (isReordering(dims))
     reorderNest(dims, tree.elementType(), machine, nest);
   else
-    blockNest(dims, sizeInBytes(tree.elementType()), machine, nest);
+    blockNest(dims, tree.elementType(), machine, nest);
   return nest;
 }
 

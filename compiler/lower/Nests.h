@@ -42,9 +42,8 @@ void shareLoops(const WorkDims &dims, const Machine &machine, const DimCounts &c
 
 /// The sides and loops of a node that computes more than it moves: blocks for the caches, packed.
 /// \param dims of the nest, L being A
-/// \param elementBytes of the tensors
 /// \param machine whose caches and registers the blocks are made for
-void blockNest(const WorkDims &dims, int64_t elementBytes, const Machine &machine, LocalNest &nest);
+void blockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest);
 
 } // namespace einsumc
 

@@ -6,6 +6,7 @@
 
 #include "compiler/plan/BlockChoice.h"
 
+#include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
 #include "compiler/plan/WrittenBlocks.h"
 
@@ -87,9 +88,10 @@ constexpr int64_t kFetchedRow = 384;
 
 class Chooser {
 public:
-  Chooser(const WorkDims &dims, int64_t elementBytes, const Machine &machine, bool isSerial,
+  Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
           bool maySplitSums)
-      : dims(dims), elementBytes(elementBytes), limits(machine, elementBytes), isSerial(isSerial),
+      : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
+        limits(machine, elementBytes), isSerial(isSerial),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
@@ -98,12 +100,11 @@ public:
   BlockChoice run() {
     if (shouldFetch())
       chooseFetched();
-    else if (const auto written = writtenBlocks())
-      chooseWritten(*written);
+    else if (const auto written = writtenBlocks(); written && isWorthIt(*written))
+      chooseWritten(written->counts);
     else
       choosePacked();
-    choice.counts = block.counts;
-    return std::move(choice);
+    return choiceOf();
   }
 
 private:
@@ -122,7 +123,26 @@ private:
     choice.panelsAcross = shouldGoAcross();
   }
 
-  std::optional<DimCounts> writtenBlocks() const {
+  BlockChoice choiceOf() const {
+    BlockChoice result = choice;
+    result.counts = block.counts;
+    return result;
+  }
+
+  /// Whether writing from scratch is faster than what else there is.
+  bool isWorthIt(const WrittenBlocks &written) const {
+    if (written.areMostlyWritten)
+      return true;
+    const auto secondsOf = [&](auto &&choose) {
+      Chooser other = *this;
+      choose(other);
+      return blockCost(dims, type, machine, other.choiceOf()).seconds();
+    };
+    return secondsOf([&](Chooser &other) { other.chooseWritten(written.counts); }) <
+           secondsOf([](Chooser &other) { other.choosePacked(); });
+  }
+
+  std::optional<WrittenBlocks> writtenBlocks() const {
     if (isSerial)
       return std::nullopt;
     return einsumc::writtenBlocks(dims, elementBytes, limits.panelRows / tiles::kPanelVectors,
@@ -403,8 +423,7 @@ private:
         return;
       block.grow(dim, ceilDiv(wanted, run), mostOf(dimClass, leftElements));
       if (dimClass == DimClass::C) {
-        int64_t &count = block.counts[dim];
-        count = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count));
+        block.even(dim);
         leastBatch = ceilDiv(kRunBytes / elementBytes, run);
       }
       if (block.counts[dim] < dims.extent(dim))
@@ -520,6 +539,8 @@ private:
   }
 
   const WorkDims &dims;
+  ElementType type;
+  const Machine &machine;
   int64_t elementBytes;
   const BlockLimits limits;
   bool isSerial;
@@ -538,11 +559,9 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const int64_t cache =
       machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
   leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
-  // What does not fit the second level comes from the last one, unless that is as slow as memory,
-  // as it can be on virtual machines and where many cores share it.
-  constexpr double kFaster = 2;
-  const bool hasFastLast = machine.caches.size() < 3 ||
-                           machine.caches.back().bandwidth >= kFaster * machine.memoryBandwidth;
+  // What does not fit the second level comes from the last one, unless that is as slow as memory.
+  const bool hasFastLast =
+      machine.caches.size() < 3 || machine.lastFastCache() == &machine.caches.back();
   streamedLeftBytes = hasFastLast ? std::max(5 * cache / 2, leftBytes) : leftBytes;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
@@ -550,9 +569,9 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
 }
 
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
+BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
                          bool isSerial, bool maySplitSums) {
-  return Chooser(dims, elementBytes, machine, isSerial, maySplitSums).run();
+  return Chooser(dims, type, machine, isSerial, maySplitSums).run();
 }
 
 } // namespace einsumc

@@ -61,7 +61,7 @@ struct BlockLimits {
 /// \param dims with A as L
 /// \param isSerial one thread computes all
 /// \param maySplitSums the threads may share the sums
-BlockChoice chooseBlocks(const WorkDims &dims, int64_t elementBytes, const Machine &machine,
+BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
                          bool isSerial, bool maySplitSums = true);
 
 /// Below so many flops a team of threads costs more than it gains.

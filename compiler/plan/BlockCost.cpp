@@ -20,11 +20,10 @@ namespace {
 
 class BlockCost {
 public:
-  BlockCost(const WorkDims &dims, ElementType type, const Machine &machine)
+  BlockCost(const WorkDims &dims, ElementType type, const Machine &machine,
+            const BlockChoice &blocks)
       : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)),
-        elementBytes(toDouble(sizeInBytes(type))),
-        blocks(
-            chooseBlocks(dims, sizeInBytes(type), machine, 2 * dims.iterations() < kSerialFlops)),
+        elementBytes(toDouble(sizeInBytes(type))), blocks(blocks),
         memory(machine, elementBytes, elementBytes * dims.footprint()) {}
 
   LocalCost run() const {
@@ -149,14 +148,15 @@ private:
   const Machine &machine;
   double threads;
   double elementBytes;
-  BlockChoice blocks;
+  const BlockChoice &blocks;
   MemoryModel memory;
 };
 
 } // namespace
 
-LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine) {
-  return BlockCost(dims, type, machine).run();
+LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
+                    const BlockChoice &blocks) {
+  return BlockCost(dims, type, machine, blocks).run();
 }
 
 } // namespace einsumc

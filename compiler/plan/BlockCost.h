@@ -7,12 +7,14 @@
 #ifndef EINSUMC_PLAN_BLOCKCOST_H
 #define EINSUMC_PLAN_BLOCKCOST_H
 
+#include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/WorkDims.h"
 
 namespace einsumc {
 
-/// What a contraction in blocks takes, with A as L. \pre !isStreaming(dims)
-LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine);
+/// What a contraction in such blocks takes, with A as L. \pre !isStreaming(dims)
+LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
+                    const BlockChoice &blocks);
 
 } // namespace einsumc
 

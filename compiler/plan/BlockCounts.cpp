@@ -74,6 +74,10 @@ void BlockCounts::grow(std::size_t dim, int64_t wanted, int64_t most) {
   count = std::max(count, nearlyFits ? extent : std::min({wanted, extent, room}));
 }
 
+void BlockCounts::even(std::size_t dim) {
+  counts[dim] = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
+}
+
 void BlockCounts::growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t wanted,
                            int64_t most) {
   for (const Role role : roles)

@@ -49,6 +49,8 @@ public:
   /// Takes more indices of a dim while the block has at most so many elements along the dim's
   /// class.
   void grow(std::size_t dim, int64_t wanted, int64_t most);
+  /// Takes fewer indices of a dim if that makes no more blocks.
+  void even(std::size_t dim);
   /// Takes indices of the dims that continue the rows in the roles' tensors.
   /// \param wanted elements of a run
   void growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t wanted, int64_t most);

@@ -38,8 +38,12 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     cost.swapped = isUsuallySwapped;
     return cost;
   }
-  LocalCost usual = blockCost(usualDims, work.type, machine);
-  LocalCost other = blockCost(usualDims.exchanged(), work.type, machine);
+  const auto costOf = [&](const WorkDims &dims) {
+    const bool isSerial = 2 * dims.iterations() < kSerialFlops;
+    return blockCost(dims, work.type, machine, chooseBlocks(dims, work.type, machine, isSerial));
+  };
+  LocalCost usual = costOf(usualDims);
+  LocalCost other = costOf(usualDims.exchanged());
   usual.swapped = isUsuallySwapped;
   other.swapped = !isUsuallySwapped;
   return other.seconds() < kClearly * usual.seconds() ? other : usual;

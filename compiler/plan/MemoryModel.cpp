@@ -29,8 +29,8 @@ MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double foo
     const double beyond = shareBeyond(footprint, *level);
     bandwidth = 1 / (beyond / bandwidth + (1 - beyond) / level->bandwidth);
   }
-  const double beyondCaches =
-      machine.caches.empty() ? 1 : shareBeyond(footprint, machine.caches.back());
+  const CacheLevel *const last = machine.lastFastCache();
+  const double beyondCaches = last ? shareBeyond(footprint, *last) : 1;
   const auto threads = static_cast<double>(machine.threads);
   contiguous = copyOf(machine.pack.contiguous, beyondCaches, threads);
   transposed = copyOf(machine.pack.transposed, beyondCaches, threads);

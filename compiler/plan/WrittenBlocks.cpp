@@ -17,12 +17,14 @@ namespace einsumc {
 
 namespace {
 
-/// A result of fewer bytes stays in the caches.
-constexpr double kLargeResult = 16 << 20;
-/// How many times as large as both operands the result is.
-constexpr double kByFar = 2;
+/// A result of fewer bytes is found in a cache again before it is written.
+constexpr double kLeastResult = 4 << 20;
 /// With longer sums, writing takes little of the time.
-constexpr int64_t kMostSums = 128;
+constexpr int64_t kMostSums = 256;
+/// Where the estimate is not asked: with results of so many bytes that are so many times as large
+/// as both operands, sums so short, and batches only where tiles write runs of so few bytes.
+constexpr double kLargeResult = 16 << 20, kByFar = 2, kShortTile = 512;
+constexpr int64_t kFewSums = 128;
 /// Bytes of runs that are worth the way through scratch, and how many times as long as those of a
 /// kernel's tile they are; bytes of runs that tiles write as well by themselves.
 constexpr double kLongRun = 160, kLonger = 2;
@@ -39,8 +41,8 @@ public:
       : dims(dims), elementBytes(elementBytes), vector(vector),
         panelRows(tiles::kPanelVectors * vector), most(most), block(dims) {}
 
-  std::optional<DimCounts> run() {
-    if (!isMostlyWritten())
+  std::optional<WrittenBlocks> run() {
+    if (!isLarge())
       return std::nullopt;
     const Neighbours ofTile = neighboursOfTiles();
     if (ofTile.areWritten)
@@ -50,15 +52,16 @@ public:
     const bool hasRows = m > 1 && m >= std::min(panelRows, dims.extentOf(DimClass::M));
     const double run = dims.run(Role::C, block.counts);
     const bool isLong = run * toDouble(elementBytes) >= kLongRun && run >= kLonger * ofTile.run;
-    return hasRows && isLong ? std::optional(block.counts) : std::nullopt;
+    if (!hasRows || !isLong)
+      return std::nullopt;
+    return WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
   }
 
 private:
-  bool isMostlyWritten() const {
-    const double result = dims.elements(Role::C);
-    return result * toDouble(elementBytes) >= kLargeResult &&
-           result >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B)) &&
-           dims.extentOf(DimClass::K) <= kMostSums;
+  double bytesOfResult() const { return dims.elements(Role::C) * toDouble(elementBytes); }
+
+  bool isLarge() const {
+    return bytesOfResult() >= kLeastResult && dims.extentOf(DimClass::K) <= kMostSums;
   }
 
   /// What tiles of kernels have of C.
@@ -66,6 +69,12 @@ private:
     double run = 1;
     bool areWritten = false; ///< whole vectors in place, or long enough runs
   };
+  bool isMostlyWritten(const Neighbours &ofTile) const {
+    return bytesOfResult() >= kLargeResult && dims.extentOf(DimClass::K) <= kFewSums &&
+           (block.sizeOf(DimClass::C) == 1 || ofTile.run * toDouble(elementBytes) < kShortTile) &&
+           dims.elements(Role::C) >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B));
+  }
+
   Neighbours neighboursOfTiles() const {
     int64_t alongM = 1, alongN = 1; // Neighbours in C along m, then along n.
     bool areVectors = true;
@@ -93,23 +102,30 @@ private:
       block.fill(DimClass::M, Role::C, std::min(2 * panelRows, room(DimClass::M)), {1});
       block.fill(DimClass::N, Role::C, std::min(2 * kLeastN, room(DimClass::N)), {1});
     }
-    block.fill(DimClass::M, Role::C, room(DimClass::M), {panelRows, vector});
+    block.fill(DimClass::M, Role::C, room(DimClass::M), {1, vector});
     block.fill(DimClass::N, Role::C, room(DimClass::N), {tiles::kStepN});
   }
 
   void growRun(int64_t wanted) {
     int64_t run = 1;
     for (const std::size_t dim : dims.inOrder(Role::C)) {
-      if (dims.stride(Role::C, dim) != run || run >= wanted || dims[dim].dimClass == DimClass::C)
+      if (dims.stride(Role::C, dim) != run || run >= wanted || !mayGrow(dim))
         return;
       block.grow(dim, ceilDiv(wanted, run), room(dims[dim].dimClass));
+      if (dims[dim].dimClass == DimClass::C)
+        block.even(dim);
       if (block.counts[dim] < dims.extent(dim))
         return;
       run *= dims.extent(dim);
     }
   }
 
-  /// Elements along m or n for which there is room beside those along the other.
+  /// A batch has one dim.
+  bool mayGrow(std::size_t dim) const {
+    return dims[dim].dimClass != DimClass::C || block.sizeOf(DimClass::C) == block.counts[dim];
+  }
+
+  /// Elements along a class for which there is room beside those of the others.
   int64_t room(DimClass dimClass) const {
     const auto sizeOf = [&](DimClass of, int64_t least) {
       return std::max(block.sizeOf(of), std::min(dims.extentOf(of), least));
@@ -117,8 +133,11 @@ private:
     const int64_t m = sizeOf(DimClass::M, panelRows);
     const int64_t n = sizeOf(DimClass::N, kLeastN);
     const int64_t k = block.sizeOf(DimClass::K);
+    if (dimClass == DimClass::C)
+      return std::max<int64_t>(1, most / (m * n + (m + n) * k));
+    const int64_t ofProduct = most / block.sizeOf(DimClass::C);
     const auto beside = [&](int64_t other) {
-      return std::max<int64_t>(1, (most - other * k) / (other + k));
+      return std::max<int64_t>(1, (ofProduct - other * k) / (other + k));
     };
     return dimClass == DimClass::M ? std::min(kMostM, beside(n)) : beside(m);
   }
@@ -130,8 +149,8 @@ private:
 
 } // namespace
 
-std::optional<DimCounts> writtenBlocks(const WorkDims &dims, int64_t elementBytes, int64_t vector,
-                                       int64_t most, int64_t tasks) {
+std::optional<WrittenBlocks> writtenBlocks(const WorkDims &dims, int64_t elementBytes,
+                                           int64_t vector, int64_t most, int64_t tasks) {
   const auto share = static_cast<int64_t>(dims.elements(Role::C) / toDouble(tasks));
   return Blocks(dims, elementBytes, vector, std::min(most, share)).run();
 }

@@ -13,14 +13,20 @@
 
 namespace einsumc {
 
-/// By dim: the indices in a block of a contraction whose result is by far the largest tensor. Such
-/// blocks have long runs of the result and all sums; computed in scratch, in the order of the
-/// result, they are written past the caches run by run. None if the result is not that large, if
-/// kernels write long runs of it by themselves, or if no block has any.
+/// Blocks of a contraction with a large result that have long runs of it and all sums: computed in
+/// scratch, they are written past the caches run by run.
+struct WrittenBlocks {
+  DimCounts counts; ///< by dim: the indices in a block
+  /// The result is by far the largest tensor, and its runs decide: the estimate need not be asked.
+  bool areMostlyWritten = false;
+};
+
+/// None if the result is small or sums are long, if kernels write long runs by themselves, or if no
+/// block has any.
 /// \param vector elements of a vector
 /// \param most elements of a block of all tensors together, of which there are at least \p tasks
-std::optional<DimCounts> writtenBlocks(const WorkDims &dims, int64_t elementBytes, int64_t vector,
-                                       int64_t most, int64_t tasks);
+std::optional<WrittenBlocks> writtenBlocks(const WorkDims &dims, int64_t elementBytes,
+                                           int64_t vector, int64_t most, int64_t tasks);
 
 } // namespace einsumc
 

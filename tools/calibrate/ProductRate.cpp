@@ -28,8 +28,8 @@ class Product {
 public:
   Product(int64_t extent, const Machine &machine)
       : extent(extent), panelRows(BlockLimits(machine, sizeof(float)).panelRows),
-        blocks(chooseBlocks(dimsOf(extent), sizeof(float), machine, false)), left(extent * extent),
-        right(extent * extent), result(extent * extent) {
+        blocks(chooseBlocks(dimsOf(extent), ElementType::F32, machine, false)),
+        left(extent * extent), right(extent * extent), result(extent * extent) {
     scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
 #pragma omp parallel
     scratch[static_cast<std::size_t>(omp_get_thread_num())] =

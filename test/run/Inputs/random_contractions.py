@@ -1,10 +1,11 @@
-"""random_contractions.py SEED COUNT DTYPE [large|narrow|written]: prints so many random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large|narrow|written|batched]: prints so many random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
 enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
 five dims and an A beyond the caches, which is fetched during the product if B has few columns.
 Narrow ones lack rows, columns or sums, and have many dims of batches. Those that are written have few
-sums and a result beyond the caches, by far their largest tensor.
+sums and a result beyond the caches, by far their largest tensor; batched ones have a batch dim among
+the two fastest of it, too.
 """
 
 import math
@@ -32,11 +33,13 @@ def extents_of(generator, count, iterations):
 
 def draw_dims(generator, number, kind):
     """By letter: name, extent, and the tensors that have the dim."""
-    is_large, is_narrow, is_written = (kind == of for of in ("large", "narrow", "written"))
+    is_large, is_narrow, is_batched = (kind == of for of in ("large", "narrow", "batched"))
+    is_written = kind == "written" or is_batched
     is_long = is_large or is_written
     while True:
         count = generator.randint(3, 5 if is_large else 7) if is_long else generator.randint(2, 9)
-        classes = generator.choices("CMNK", weights=[4 if is_narrow else 1, 4, 4, 4], k=count)
+        classes = generator.choices("CMNK", weights=[4 if is_narrow or is_batched else 1, 4, 4, 4],
+                                    k=count)
         extents = extents_of(generator, count, LARGE_ITERATIONS if is_long else ITERATIONS)
         if is_narrow and (set("MNK") <= set(classes) or math.prod(extents) < NARROW_ITERATIONS):
             continue
@@ -46,6 +49,8 @@ def draw_dims(generator, number, kind):
 
         if is_written and (size("CMN") < max(WRITTEN_ELEMENTS, 2 * size("CMK") + 2 * size("CNK")) or
                            not 2 <= size("K") <= WRITTEN_SUMS):
+            continue
+        if is_batched and not set("CMN") <= set(classes):
             continue
         if not is_large or (size("CMK") >= LARGE_ELEMENTS and size("N") >= 4 <= size("M")):
             return {letter: (f"{letter}{number}", extent, CLASSES[c])
@@ -59,6 +64,10 @@ def contraction(generator, number, kind):
     def order(tensor):
         letters = [letter for letter, (_, _, where) in dims.items() if tensor in where]
         generator.shuffle(letters)
+        if kind == "batched" and tensor == ">":
+            batch = next(letter for letter in letters if dims[letter][2] == CLASSES["C"])
+            letters.remove(batch)
+            letters.insert(len(letters) - generator.randint(0, 1), batch)
         return letters
 
     orders = {tensor: order(tensor) for tensor in "AB>"}
