@@ -93,8 +93,8 @@ struct Machine {
   double flopsPerSecond(ElementType type) const {
     return type == ElementType::F32 ? flopsF32 : flopsF64;
   }
-  /// The last cache that is much faster than memory, as the very last need not be on virtual machines
-  /// or where many cores share it; nullptr if there is none.
+  /// The last cache that is much faster than memory, as the very last need not be on virtual
+  /// machines or where many cores share it; nullptr if there is none.
   const CacheLevel *lastFastCache() const;
   /// The slowest that so many ranks, one after the other, have between them.
   const Link &linkOf(int64_t ranks) const {

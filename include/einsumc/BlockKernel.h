@@ -152,7 +152,7 @@ private:
   Side sideK; ///< one tile a block
   BlockFormat format;
   Result result = Result::Direct;
-  int64_t productInScratch = 0; ///< elements between those of a batch
+  int64_t productInScratch = 0;       ///< elements between those of a batch
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };
 
