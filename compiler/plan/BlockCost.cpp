@@ -101,9 +101,18 @@ private:
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
     if (blocks.isPackedInScratch()) // Which stays in the caches.
       return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
-    const double runs = elements / dims.run(Role::C, blocks.counts);
+    const double runs = elements / dims.run(Role::C, countsOfProduct());
     return memory.stream(elements) + memory.rows(runs) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
+  }
+
+  /// Products of a batch are written one by one.
+  DimCounts countsOfProduct() const {
+    DimCounts counts = blocks.counts;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::C)
+        counts[dim] = 1;
+    return counts;
   }
 
   /// Elements of a tile that go from its buffer to C together.
