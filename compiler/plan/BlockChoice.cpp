@@ -460,7 +460,8 @@ private:
   }
 
   /// Gives the threads enough blocks of the sums if there are as many, else of the result, or at
-  /// last shorter ones of the sums.
+  /// last shorter ones of the sums, or of a batch along which operands are then read in parts of
+  /// lines.
   void shareWork() {
     const bool maySplit = maySplitSums && dims.elements(Role::C) <= kPrivateResult;
     choice.sumsInParallel = maySplit && block.blocksOf(DimClass::K) >= enoughSums;
@@ -468,12 +469,15 @@ private:
       return;
     const DimCounts whole = block.counts;
     shrinkForTeam();
-    if (!maySplit || 2 * block.tasks() >= enoughTasks)
+    if (2 * block.tasks() >= enoughTasks)
       return;
     const DimCounts shrunk = std::exchange(block.counts, whole);
-    choice.sumsInParallel = cutSums();
-    if (!choice.sumsInParallel)
-      block.counts = shrunk;
+    choice.sumsInParallel = maySplit && cutSums();
+    if (choice.sumsInParallel)
+      return;
+    block.counts = shrunk;
+    while (block.tasks() < enoughTasks && halveBatch(1))
+      ;
   }
 
   /// Cuts the sums into enough blocks for the team. Returns whether they are long enough.
@@ -490,7 +494,7 @@ private:
     while (block.tasks() < enoughTasks)
       if (!halveBatch(leastBatch) &&
           !block.halve(DimClass::M, Role::A, limits.panelRows, rowSteps()) &&
-          !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}) && !halveBatch(1))
+          !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}))
         return;
   }
 
