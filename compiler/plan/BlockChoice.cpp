@@ -8,6 +8,7 @@
 
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/FetchedBlocks.h"
 #include "compiler/plan/WrittenBlocks.h"
 
 #include "einsumc/BlockTiles.h"
@@ -23,8 +24,7 @@ namespace einsumc {
 
 namespace {
 
-/// Elements of the result along n with which L is streamed.
-constexpr int64_t kFewColumns = 96;
+constexpr int64_t kFewColumns = BlockLimits::kFewColumns;
 /// Bytes of a block of L along m that are enough: a larger block rather has longer sums, so that C
 /// is read and written less often.
 constexpr int64_t kEnoughBytesM = 512;
@@ -67,25 +67,15 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 constexpr int64_t kLongSide = 384;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// L is fetched in place when it has so many bytes or more, so many of them next to each other
-/// along m, some tiles along m, and meets so few columns of R: with more, packing it takes little
-/// of the time.
-constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
-                  kFetchedColumns = 256;
-/// Elements of a block along m of an L that is fetched that are enough.
-constexpr int64_t kFetchedM = 4096;
-/// The share of the lanes of vectors that are full enough where writing the result in place is at
-/// stake, and where a block's shape is; how much more of them must be full for panels across dims.
-constexpr double kFullVectors = 0.85, kFullBlock = 0.95, kFuller = 0.04;
+/// The share of the lanes of vectors that are full enough where a block's shape is at stake; how
+/// much more of them must be full for panels across dims.
+constexpr double kFullBlock = 0.95, kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
 /// How many times as many elements of L as of C have to come and go for the order of C not to
 /// matter.
 constexpr double kMuchMore = 8;
-/// Elements of L next to each other along m that are enough.
-constexpr int64_t kFetchedRow = 384;
-
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
@@ -98,9 +88,9 @@ public:
         maySplitSums(maySplitSums), block(dims) {}
 
   BlockChoice run() {
-    if (shouldFetch())
-      chooseFetched();
-    else if (const auto written = writtenBlocks(); written && isWorthIt(*written))
+    if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial, enoughTasks))
+      return std::move(*fetched);
+    if (const auto written = writtenBlocks(); written && isWorthIt(*written))
       chooseWritten(written->counts);
     else
       choosePacked();
@@ -159,137 +149,6 @@ private:
     choice.nBlocks = block.blocksOf(DimClass::N);
   }
 
-  /// The elements of L next to each other along the dims of a class.
-  int64_t runOfLeft(DimClass dimClass) const {
-    int64_t run = 1;
-    for (const std::size_t dim : dims.bySpeed(dimClass, Role::A))
-      if (dims.extent(dim) > 1) {
-        if (dims.stride(Role::A, dim) != run)
-          break;
-        run *= dims.extent(dim);
-      }
-    return run;
-  }
-
-  /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
-  /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long.
-  bool isResultAlongLeft() const {
-    const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
-    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
-    if (first == order.end() || !dims.isUnit(Role::C, *first))
-      return false;
-    const int64_t run = dims.extent(*first);
-    return run * elementBytes >= kFetchedBytesInRow &&
-           (fullness(run) >= kFullVectors || runOfLeft(DimClass::M) == run ||
-            2 * dims.elements(Role::C) > dims.elements(Role::A));
-  }
-
-  bool shouldFetch() const {
-    const double bytes = toDouble(elementBytes);
-    const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
-    const bool isFewTimes = n <= std::min(kFetchedColumns, m);
-    const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
-    // Enough rows for tiles that fetch others, and for the team, which shares nothing else.
-    const bool isTall =
-        m >= kLeastFetchedM &&
-        (isSerial || dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks);
-    const bool isLong = runOfLeft(DimClass::M) * elementBytes >= kFetchedBytesInRow;
-    const int64_t columns = roundUp(n, tiles::kFetchingColumns);
-    const bool isRightCached = toDouble(columns) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
-                               toDouble(n <= kFewColumns ? limits.rightBytes : limits.leftBytes);
-    return isFewTimes && isLarge && isTall && isLong && isRightCached &&
-           (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
-  }
-
-  void chooseFetched() {
-    choice.fetchesLeft = true;
-    choice.sumsAsIn = choice.rowsAsIn = Role::A;
-    choice.packsRight = true;
-    choice.resultThroughScratch = !isResultAlongLeft();
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass == DimClass::N || dims[dim].dimClass == DimClass::K)
-        block.counts[dim] = dims.extent(dim);
-    choice.n = block.sizeOf(DimClass::N);
-    choice.k = block.sizeOf(DimClass::K);
-    const int64_t rows = choice.resultThroughScratch
-                             ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
-                             : kFetchedM;
-    // First whole cache lines of C, then long rows of L: with many sums each is on another page.
-    for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
-      for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C}))
-        block.grow(dim, lengthInC, rows);
-      growRunOfLeft(kFetchedRow, rows);
-    }
-    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
-    if (!isSerial)
-      cutRunsOfLeft();
-    growTasks();
-    if (!choice.resultThroughScratch) // A task is one block.
-      block.counts = choice.taskCounts;
-    choice.m = block.sizeOf(DimClass::M);
-    choice.mBlocks = block.blocksOf(DimClass::M);
-  }
-
-  /// Cuts blocks until there are enough tasks or they are short, the slow dims of L first, so that
-  /// its rows stay long, and these into whole vectors.
-  void cutRunsOfLeft() {
-    DimIndices order = dims.bySpeed(DimClass::M, Role::A);
-    for (; !order.empty(); order.pop_back()) {
-      const std::size_t dim = order.back();
-      int64_t &count = block.counts[dim];
-      const int64_t blocks = ceilDiv(dims.extent(dim), count);
-      const int64_t parts = ceilDiv(enoughTasks * blocks, block.tasks());
-      const int64_t inRow = dims.stride(Role::A, dim); // If the row goes on along this dim.
-      const bool isInRow = inRow < runOfLeft(DimClass::M);
-      const int64_t least = std::max(dims.isUnit(Role::C, dim) ? kWrittenRow : 1,
-                                     isInRow ? ceilDiv(limits.panelRows, inRow) : 1);
-      int64_t part = ceilDiv(dims.extent(dim), std::max<int64_t>(parts, 1));
-      if (part >= count || least >= count)
-        continue;
-      part = std::max(part, least);
-      const int64_t shortest = std::max(least, ceilDiv(2 * part, 3));
-      for (int64_t shorter = part; isInRow && shorter >= shortest; --shorter)
-        if (fullness(shorter * inRow) > fullness(part * inRow))
-          part = shorter;
-      count = part;
-    }
-  }
-
-  /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
-  /// a product: first those that follow each other in L.
-  void growTasks() {
-    choice.taskCounts = block.counts;
-    int64_t left = block.tasks();
-    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
-      const int64_t blocks = ceilDiv(dims.extent(dim), block.counts[dim]);
-      const int64_t most = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
-      if (most < blocks && most == 1)
-        return;
-      const int64_t parts = ceilDiv(blocks, most);
-      choice.taskCounts[dim] =
-          std::min(dims.extent(dim), block.counts[dim] * ceilDiv(blocks, parts));
-      left = left / blocks * parts;
-    }
-  }
-
-  /// Takes indices of the dims along which L is contiguous, up to so many elements of it.
-  void growRunOfLeft(int64_t wanted, int64_t most) {
-    int64_t run = 1;
-    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
-      if (dims.extent(dim) > 1) {
-        if (dims.stride(Role::A, dim) != run || run >= wanted)
-          return;
-        block.grow(dim, ceilDiv(wanted, run), most);
-        run *= dims.extent(dim);
-      }
-  }
-
-  /// The share of the lanes that are full in vectors of so many rows.
-  double fullness(int64_t rows) const {
-    const int64_t vector = limits.panelRows / tiles::kPanelVectors;
-    return toDouble(rows) / toDouble(roundUp(rows, vector));
-  }
-
   /// The dim of m along which C is written, if panels may be cut anywhere along it and the others:
   /// L must not be contiguous along another one, which would be read an element at a time.
   std::optional<std::size_t> dimOfPanelsAcross() const {
@@ -311,10 +170,10 @@ private:
       return 1;
     const int64_t length = dims.extent(*first);
     const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
-    if (most < 2 || fullness(length) >= kFullBlock || length > kMostM / kMostRows)
+    if (most < 2 || limits.fullness(length) >= kFullBlock || length > kMostM / kMostRows)
       return 1;
     int64_t rows = 2;
-    while (rows < most && fullness(rows * length) < kFullBlock)
+    while (rows < most && limits.fullness(rows * length) < kFullBlock)
       ++rows;
     return rows * length;
   }
@@ -328,7 +187,8 @@ private:
     const int64_t inPanel = length >= limits.panelRows
                                 ? length
                                 : length * std::min(limits.panelRows / length, choice.m / length);
-    return length >= kLeastAcross && fullness(choice.m) >= fullness(inPanel) + kFuller;
+    return length >= kLeastAcross &&
+           limits.fullness(choice.m) >= limits.fullness(inPanel) + kFuller;
   }
 
   /// Panels and vectors of rows.
@@ -528,7 +388,7 @@ private:
     choice.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
     choice.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
     if (choice.packsLeft && choice.packsRight && dims.elements(Role::A) > dims.elements(Role::B) &&
-        runOfLeft(DimClass::K) >= kShortestRow)
+        dims.runAlong(DimClass::K, Role::A) >= kShortestRow)
       choice.sumsAsIn = Role::A;
     if (choice.packsLeft &&
         dims.elements(Role::A) >= kMuchMore * toDouble(choice.kBlocks) * dims.elements(Role::C))
@@ -571,6 +431,10 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
+}
+
+double BlockLimits::fullness(int64_t rows) const {
+  return toDouble(rows) / toDouble(roundUp(rows, panelRows / tiles::kPanelVectors));
 }
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,

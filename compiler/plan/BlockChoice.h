@@ -53,8 +53,12 @@ struct BlockLimits {
   int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+  /// Elements of the result along n with which L is streamed.
+  static constexpr int64_t kFewColumns = 96;
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
+  /// The share of the lanes that are full in vectors of so many rows.
+  double fullness(int64_t rows) const;
 };
 
 /// Chooses the blocks.

@@ -105,6 +105,17 @@ double WorkDims::run(Role role, const DimCounts &counts) const {
   return static_cast<double>(run);
 }
 
+int64_t WorkDims::runAlong(DimClass dimClass, Role role) const {
+  int64_t run = 1;
+  for (const std::size_t dim : bySpeed(dimClass, role))
+    if (extent(dim) > 1) {
+      if (stride(role, dim) != run)
+        break;
+      run *= extent(dim);
+    }
+  return run;
+}
+
 double WorkDims::elements(Role role) const {
   double product = 1;
   for (std::size_t d = 0; d < size(); ++d)

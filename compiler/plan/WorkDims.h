@@ -50,6 +50,8 @@ public:
   int64_t extentOf(DimClass dimClass) const;
   /// Neighbours in a role's tensor that a part of the work has: so many indices of each dim.
   double run(Role role, const DimCounts &counts) const;
+  /// Neighbours in a role's tensor along the dims of a class.
+  int64_t runAlong(DimClass dimClass, Role role) const;
   /// Elements of a role's tensor.
   double elements(Role role) const;
   /// Elements of the tensors that the work is a part of, or of its own.

@@ -1,0 +1,181 @@
+//===- FetchedBlocks.cpp - blocks of contractions whose L is read in place --------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/FetchedBlocks.h"
+
+#include "compiler/plan/BlockCounts.h"
+
+#include "einsumc/BlockTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace einsumc {
+
+namespace {
+
+constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockCounts::kWrittenRow;
+/// L is fetched in place when it has so many bytes or more, so many of them next to each other
+/// along m, some tiles along m, and meets so few columns of R: with more, packing it takes little
+/// of the time.
+constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
+                  kFetchedColumns = 256;
+/// Elements of a block along m of an L that is fetched that are enough.
+constexpr int64_t kFetchedM = 4096;
+/// Elements of L next to each other along m that are enough.
+constexpr int64_t kFetchedRow = 384;
+/// The share of the lanes of vectors that are full enough for the result to be written in place.
+constexpr double kFullVectors = 0.85;
+
+class Blocks {
+public:
+  Blocks(const WorkDims &dims, int64_t elementBytes, const BlockLimits &limits, bool isSerial,
+         int64_t enoughTasks)
+      : dims(dims), elementBytes(elementBytes), limits(limits), isSerial(isSerial),
+        enoughTasks(enoughTasks), block(dims) {}
+
+  std::optional<BlockChoice> run() {
+    if (!areWorthIt())
+      return std::nullopt;
+    choose();
+    choice.counts = block.counts;
+    return choice;
+  }
+
+private:
+  bool areWorthIt() const {
+    const double bytes = toDouble(elementBytes);
+    const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
+    const bool isFewTimes = n <= std::min(kFetchedColumns, m);
+    const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
+    // Enough rows for tiles that fetch others, and for the team, which shares nothing else.
+    const bool isTall =
+        m >= kLeastFetchedM &&
+        (isSerial || dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks);
+    const bool isLong = dims.runAlong(DimClass::M, Role::A) * elementBytes >= kFetchedBytesInRow;
+    const int64_t columns = roundUp(n, tiles::kFetchingColumns);
+    const bool isRightCached =
+        toDouble(columns) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
+        toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
+    return isFewTimes && isLarge && isTall && isLong && isRightCached &&
+           (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
+  }
+
+  /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
+  /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long.
+  bool isResultAlongLeft() const {
+    const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
+    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    if (first == order.end() || !dims.isUnit(Role::C, *first))
+      return false;
+    const int64_t run = dims.extent(*first);
+    return run * elementBytes >= kFetchedBytesInRow &&
+           (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
+            2 * dims.elements(Role::C) > dims.elements(Role::A));
+  }
+
+  void choose() {
+    choice.fetchesLeft = true;
+    choice.sumsAsIn = choice.rowsAsIn = Role::A;
+    choice.packsRight = true;
+    choice.resultThroughScratch = !isResultAlongLeft();
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::N || dims[dim].dimClass == DimClass::K)
+        block.counts[dim] = dims.extent(dim);
+    choice.n = block.sizeOf(DimClass::N);
+    choice.k = block.sizeOf(DimClass::K);
+    const int64_t rows = choice.resultThroughScratch
+                             ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
+                             : kFetchedM;
+    // First whole cache lines of C, then long rows of L: with many sums each is on another page.
+    for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
+      for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C}))
+        block.grow(dim, lengthInC, rows);
+      growRunOfLeft(kFetchedRow, rows);
+    }
+    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
+    if (!isSerial)
+      cutRunsOfLeft();
+    growTasks();
+    if (!choice.resultThroughScratch) // A task is one block.
+      block.counts = choice.taskCounts;
+    choice.m = block.sizeOf(DimClass::M);
+    choice.mBlocks = block.blocksOf(DimClass::M);
+  }
+
+  /// Cuts blocks until there are enough tasks or they are short, the slow dims of L first, so that
+  /// its rows stay long, and these into whole vectors.
+  void cutRunsOfLeft() {
+    DimIndices order = dims.bySpeed(DimClass::M, Role::A);
+    for (; !order.empty(); order.pop_back()) {
+      const std::size_t dim = order.back();
+      int64_t &count = block.counts[dim];
+      const int64_t blocks = ceilDiv(dims.extent(dim), count);
+      const int64_t parts = ceilDiv(enoughTasks * blocks, block.tasks());
+      const int64_t inRow = dims.stride(Role::A, dim); // If the row goes on along this dim.
+      const bool isInRow = inRow < dims.runAlong(DimClass::M, Role::A);
+      const int64_t least = std::max(dims.isUnit(Role::C, dim) ? kWrittenRow : 1,
+                                     isInRow ? ceilDiv(limits.panelRows, inRow) : 1);
+      int64_t part = ceilDiv(dims.extent(dim), std::max<int64_t>(parts, 1));
+      if (part >= count || least >= count)
+        continue;
+      part = std::max(part, least);
+      const int64_t shortest = std::max(least, ceilDiv(2 * part, 3));
+      for (int64_t shorter = part; isInRow && shorter >= shortest; --shorter)
+        if (limits.fullness(shorter * inRow) > limits.fullness(part * inRow))
+          part = shorter;
+      count = part;
+    }
+  }
+
+  /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
+  /// a product: first those that follow each other in L.
+  void growTasks() {
+    choice.taskCounts = block.counts;
+    int64_t left = block.tasks();
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
+      const int64_t blocks = ceilDiv(dims.extent(dim), block.counts[dim]);
+      const int64_t most = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
+      if (most < blocks && most == 1)
+        return;
+      const int64_t parts = ceilDiv(blocks, most);
+      choice.taskCounts[dim] =
+          std::min(dims.extent(dim), block.counts[dim] * ceilDiv(blocks, parts));
+      left = left / blocks * parts;
+    }
+  }
+
+  /// Takes indices of the dims along which L is contiguous, up to so many elements of it.
+  void growRunOfLeft(int64_t wanted, int64_t most) {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
+      if (dims.extent(dim) > 1) {
+        if (dims.stride(Role::A, dim) != run || run >= wanted)
+          return;
+        block.grow(dim, ceilDiv(wanted, run), most);
+        run *= dims.extent(dim);
+      }
+  }
+
+  const WorkDims &dims;
+  const int64_t elementBytes;
+  const BlockLimits &limits;
+  const bool isSerial;
+  const int64_t enoughTasks;
+  BlockCounts block;
+  BlockChoice choice;
+};
+
+} // namespace
+
+std::optional<BlockChoice> fetchedBlocks(const WorkDims &dims, int64_t elementBytes,
+                                         const BlockLimits &limits, bool isSerial,
+                                         int64_t enoughTasks) {
+  return Blocks(dims, elementBytes, limits, isSerial, enoughTasks).run();
+}
+
+} // namespace einsumc
