@@ -30,13 +30,11 @@ template <class T> bool beginsLine(const T *at) {
   return reinterpret_cast<std::uintptr_t>(at) % copies::kLineBytes == 0;
 }
 
-/// Fetches the lines at the ends of a row of which others write a part: with many on their way at
-/// the same time nobody waits long for one.
-template <class T> void fetchEnds(const T *row, int64_t count) {
-  if (!beginsLine(row))
-    __builtin_prefetch(row, 1);
-  if (!beginsLine(row + count))
-    __builtin_prefetch(row + count, 1);
+/// Fetches the line in the midst of which a run begins or ends, as others write a part of it: with
+/// many on their way at the same time nobody waits long for one.
+template <class T> void fetchEnd(const T *end) {
+  if (!beginsLine(end))
+    __builtin_prefetch(end, 1);
 }
 
 /// Copies a row, its whole lines past the caches. simd::endStoresPastCaches must follow before
@@ -60,7 +58,6 @@ public:
   explicit LineWriter(int64_t run) : hasLongRuns(run >= kLongRow) {}
   LineWriter(const LineWriter &) = delete;
   LineWriter &operator=(const LineWriter &) = delete;
-  ~LineWriter() { flush(); }
 
   void write(T *to, const T *from, int64_t count) {
     if (to != end)
@@ -69,7 +66,7 @@ public:
     if (count >= kLongRow) {
       const int64_t head = std::min((kLine - filled % kLine) % kLine, count);
       append(from, head);
-      flush();
+      flushLines(); // All of them.
       const int64_t whole = (count - head) / kLine * kLine;
       for (int64_t i = head; i < head + whole; i += simd::kLanes<T>)
         simd::storePastCaches(to + i, simd::load(from + i));
@@ -85,11 +82,12 @@ public:
   /// Whether rows make up runs of which the lines at the ends are a small part.
   const bool hasLongRuns;
 
-  /// Writes what waits.
+  /// Writes what waits; to be called behind the last row.
   void flush() {
     flushLines();
     std::copy(lines + first, lines + filled, at + first);
     first = filled = 0;
+    end = nullptr;
   }
 
 private:

@@ -51,8 +51,12 @@ public:
       return transposeRuns<Op>(target, source, ahead);
     alignas(64) std::array<T, kMostElements + simd::kLanes<T>> block;
     if (Op::isPastCaches)
-      for (int64_t w = 0; w < writes; ++w)
-        fetchEnds(target + toRun[w], writeLength);
+      for (int64_t w = 0; w < writes; ++w) {
+        if (w == 0 || toRun[w] != toRun[w - 1] + writeLength)
+          fetchEnd(target + toRun[w]);
+        if (w + 1 == writes || toRun[w + 1] != toRun[w] + writeLength)
+          fetchEnd(target + toRun[w] + writeLength);
+      }
     for (int64_t r = 0; r < rows; ++r) {
       prefetchRow(source + fromRow[r] + ahead, readLength);
       std::copy_n(source + fromRow[r], readLength, block.data() + r * readLength);

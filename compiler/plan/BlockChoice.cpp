@@ -76,6 +76,7 @@ constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
 /// How many times as many elements of L as of C have to come and go for the order of C not to
 /// matter.
 constexpr double kMuchMore = 8;
+
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
@@ -90,11 +91,17 @@ public:
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial, enoughTasks))
       return std::move(*fetched);
-    if (const auto written = writtenBlocks(); written && isWorthIt(*written))
-      chooseWritten(written->counts);
-    else
-      choosePacked();
-    return choiceOf();
+    std::optional<BlockChoice> inScratch;
+    if (const auto written = writtenBlocks()) {
+      Chooser other = *this;
+      other.chooseWritten(written->counts);
+      inScratch = other.choiceOf();
+      if (written->areMostlyWritten)
+        return *inScratch;
+    }
+    choosePacked();
+    BlockChoice packed = choiceOf();
+    return inScratch && secondsOf(*inScratch) < secondsOf(packed) ? *inScratch : packed;
   }
 
 private:
@@ -119,17 +126,8 @@ private:
     return result;
   }
 
-  /// Whether writing from scratch is faster than what else there is.
-  bool isWorthIt(const WrittenBlocks &written) const {
-    if (written.areMostlyWritten)
-      return true;
-    const auto secondsOf = [&](auto &&choose) {
-      Chooser other = *this;
-      choose(other);
-      return blockCost(dims, type, machine, other.choiceOf()).seconds();
-    };
-    return secondsOf([&](Chooser &other) { other.chooseWritten(written.counts); }) <
-           secondsOf([](Chooser &other) { other.choosePacked(); });
+  double secondsOf(const BlockChoice &blocks) const {
+    return blockCost(dims, type, machine, blocks).seconds();
   }
 
   std::optional<WrittenBlocks> writtenBlocks() const {
@@ -277,7 +275,7 @@ private:
       if (dims.stride(role, dim) != run || run >= wanted)
         return;
       const DimClass dimClass = dims[dim].dimClass;
-      // A batch has one dim. Its products are written one by one, so it does nothing for C.
+      // A batch has one dim. Its products are written one by one here, so it does nothing for C.
       if (dimClass == DimClass::C &&
           (role == Role::C || block.sizeOf(DimClass::C) > block.counts[dim]))
         return;

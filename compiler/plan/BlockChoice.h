@@ -30,7 +30,7 @@ struct BlockChoice {
   /// to be packed. A block then has all of n and k.
   bool fetchesLeft = false;
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
-  /// longer than C, or as C is by far the largest tensor.
+  /// longer than C, or as tiles would write a large C in short runs.
   bool resultThroughScratch = false;
   /// Whether these are products of packed blocks, of which those of R follow each other within one
   /// of L.

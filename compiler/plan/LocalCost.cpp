@@ -38,9 +38,9 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     cost.swapped = isUsuallySwapped;
     return cost;
   }
-  const auto costOf = [&](const WorkDims &dims) {
-    const bool isSerial = 2 * dims.iterations() < kSerialFlops;
-    return blockCost(dims, work.type, machine, chooseBlocks(dims, work.type, machine, isSerial));
+  const bool isSerial = 2 * dims.iterations() < kSerialFlops;
+  const auto costOf = [&](const WorkDims &of) {
+    return blockCost(of, work.type, machine, chooseBlocks(of, work.type, machine, isSerial));
   };
   LocalCost usual = costOf(usualDims);
   LocalCost other = costOf(usualDims.exchanged());

@@ -69,12 +69,6 @@ private:
     double run = 1;
     bool areWritten = false; ///< whole vectors in place, or long enough runs
   };
-  bool isMostlyWritten(const Neighbours &ofTile) const {
-    return bytesOfResult() >= kLargeResult && dims.extentOf(DimClass::K) <= kFewSums &&
-           (block.sizeOf(DimClass::C) == 1 || ofTile.run * toDouble(elementBytes) < kShortTile) &&
-           dims.elements(Role::C) >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B));
-  }
-
   Neighbours neighboursOfTiles() const {
     int64_t alongM = 1, alongN = 1; // Neighbours in C along m, then along n.
     bool areVectors = true;
@@ -91,6 +85,12 @@ private:
       return {toDouble(std::min(alongM, tiles::kMostM)), areVectors};
     const int64_t run = alongM * std::min(alongN, tiles::kMostN);
     return {toDouble(run), run * elementBytes >= kLongTile};
+  }
+
+  bool isMostlyWritten(const Neighbours &ofTile) const {
+    return bytesOfResult() >= kLargeResult && dims.extentOf(DimClass::K) <= kFewSums &&
+           (block.sizeOf(DimClass::C) == 1 || ofTile.run * toDouble(elementBytes) < kShortTile) &&
+           dims.elements(Role::C) >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B));
   }
 
   void grow() {

@@ -71,7 +71,7 @@ public:
              std::initializer_list<int64_t> n, int64_t batch = 1) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
-  /// \param scratch for a block of C, if the format wants one
+  /// \param scratch for as many blocks of C as a batch has products, if the format wants one
   /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
   /// \param batch the same of the batch
   void operator()(const T *a, const T *b, T *c, T *scratch, std::initializer_list<int64_t> m,
@@ -141,7 +141,7 @@ private:
   void multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                           const Tile &k) const noexcept;
   void placeInScratch();
-  /// Brings a block that was computed in scratch to where it lies in C.
+  /// Brings the products that were computed in scratch to where they lie in C.
   void copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
                    std::initializer_list<int64_t> n, bool accumulate, int64_t batch) const noexcept;
   /// How tiles get into C.

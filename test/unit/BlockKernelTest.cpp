@@ -306,7 +306,8 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
             const int64_t count = std::min(kCount, kBatch - first);
             std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
             std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
-            std::vector<TypeParam> scratch(isInScratch ? kM * kN * kCount : 0, -7);
+            constexpr int64_t kBeyond = 64;
+            std::vector<TypeParam> scratch((isInScratch ? kM * kN * kCount : 0) + kBeyond, -7);
             kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
             kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
             const auto multiply = [&](bool accumulate) {
@@ -316,6 +317,7 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
             multiply(false);
             if (!pastCaches)
               multiply(true);
+            EXPECT_EQ(std::count(scratch.end() - kBeyond, scratch.end(), TypeParam(-7)), kBeyond);
           }
           for (int64_t i = 0; i < kBatch; ++i)
             for (int64_t n = 0; n < kN; ++n)

@@ -196,7 +196,8 @@ constexpr auto pastCaches = [](T *target, const T *source, std::span<const CopyL
 TYPED_TEST(StridedCopyTest, CopiesAnyLoops) {
   for (int i = 0; i < 3000 && !this->HasFailure(); ++i) {
     this->expectCopy(randomLoops(3000, this->random), serialCopy<TypeParam>);
-    this->expectCopy(randomLoops(3000, this->random), pastCaches<TypeParam>, this->random() % 16);
+    this->expectCopy(randomLoops(3000, this->random), pastCaches<TypeParam>,
+                     this->random() % this->kLine);
   }
 }
 
@@ -208,9 +209,9 @@ TYPED_TEST(StridedCopyTest, RowsThatShareLines) {
       for (const int64_t gap : {0, 1, 16}) {
         const int64_t run = length * rows + gap;
         this->expectCopy({{length, 1, 1}, {rows, length, 6 * length}, {6, run, length}},
-                         pastCaches<TypeParam>, this->random() % 16);
+                         pastCaches<TypeParam>, this->random() % this->kLine);
         this->expectCopy({{length, 1, 6 * rows}, {rows, length, 1}, {6, run, rows}},
-                         pastCaches<TypeParam>, this->random() % 16);
+                         pastCaches<TypeParam>, this->random() % this->kLine);
       }
 }
 
