@@ -39,8 +39,7 @@ public:
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch)
       cost.packSeconds += memory.pack(
-          {dims.elements(Role::C), dims.run(Role::C, blocks.counts),
-           !blocks.isPackedInScratch() && !dims.isUnit(Role::C, dims.fastest(Role::A))});
+          {dims.elements(Role::C), dims.run(Role::C, blocks.counts), isScratchTransposed()});
     return cost;
   }
 
@@ -54,15 +53,35 @@ private:
            kNotHidden * memorySeconds;
   }
 
-  /// Neighbours in C along a side of a block, from its fastest dim on.
-  int64_t runInC(DimClass dimClass) const {
-    int64_t run = 1, stride = 0;
+  /// Whether neighbours in C are none in scratch: there products of a batch lie one after the
+  /// other, or columns along L's rows.
+  bool isScratchTransposed() const {
+    return blocks.isPackedInScratch() ? dims[dims.fastest(Role::C)].dimClass == DimClass::C
+                                      : !dims.isUnit(Role::C, dims.fastest(Role::A));
+  }
+
+  /// Elements between neighbours along a dim where tiles write them: in C, or in a product in
+  /// scratch, which has the order of C.
+  int64_t stepOfTile(std::size_t dim) const {
+    const int64_t step = dims.stride(Role::C, dim);
+    if (!blocks.isPackedInScratch())
+      return step;
+    int64_t inScratch = 1;
+    for (const std::size_t other : dims.inOrder(Role::C))
+      if (dims[other].dimClass != DimClass::C && dims.stride(Role::C, other) < step)
+        inScratch *= blocks.counts[other];
+    return inScratch;
+  }
+
+  /// Neighbours along a side of a block where tiles write them, from its fastest dim on.
+  int64_t runOfTile(DimClass dimClass) const {
+    int64_t run = 1, first = 0;
     for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
       if (blocks.counts[dim] == 1 && dims.extent(dim) > 1)
         continue;
-      if (stride == 0)
-        stride = dims.stride(Role::C, dim);
-      if (dims.stride(Role::C, dim) != stride * run)
+      if (first == 0)
+        first = stepOfTile(dim);
+      if (stepOfTile(dim) != first * run)
         break;
       run *= blocks.counts[dim];
     }
@@ -72,18 +91,18 @@ private:
   /// Whether tiles are computed in C itself: it is contiguous along m for long enough.
   bool isDirect() const {
     const DimIndices m = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
-    return dims.isUnit(Role::C, m.front()) &&
-           runInC(DimClass::M) >=
+    return stepOfTile(m.front()) == 1 &&
+           runOfTile(DimClass::M) >=
                std::min(tiles::kLeastRunVectorsM * machine.vectorBytes / sizeInBytes(type),
                         blocks.m) &&
-           runInC(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
+           runOfTile(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
   }
 
   double kernelSeconds() const {
     const bool direct = isDirect();
     const TileSize tile =
-        tileSize(machine, type, direct ? runInC(DimClass::M) : blocks.m,
-                 direct ? runInC(DimClass::N) : blocks.n, blocks.k, blocks.packsLeft);
+        tileSize(machine, type, direct ? runOfTile(DimClass::M) : blocks.m,
+                 direct ? runOfTile(DimClass::N) : blocks.n, blocks.k, blocks.packsLeft);
     const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type);
     const double seconds = peakSeconds / tileEfficiency(machine, type, tile);
     // A tile takes longer than one with long sums because it writes the result more often, here to
@@ -118,8 +137,8 @@ private:
   /// Elements of a tile that go from its buffer to C together.
   double scatteredAtOnce() const {
     const DimIndices m = dims.bySpeed(DimClass::M, Role::C);
-    return dims.isUnit(Role::C, m.front())
-               ? toDouble(std::min(runInC(DimClass::M), machine.vectorBytes / sizeInBytes(type)))
+    return stepOfTile(m.front()) == 1
+               ? toDouble(std::min(runOfTile(DimClass::M), machine.vectorBytes / sizeInBytes(type)))
                : 1;
   }
 
