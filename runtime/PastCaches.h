@@ -37,6 +37,13 @@ template <class T> void fetchEnd(const T *end) {
     __builtin_prefetch(end, 1);
 }
 
+/// Copies whole lines past the caches.
+/// \pre `to` begins one, and `count` is a multiple of its elements
+template <class T> void storeLines(T *to, const T *from, int64_t count) {
+  for (int64_t at = 0; at < count; at += simd::kLanes<T>)
+    simd::storePastCaches(to + at, simd::load(from + at));
+}
+
 /// Copies a row, its whole lines past the caches. simd::endStoresPastCaches must follow before
 /// other threads may see them.
 template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
@@ -44,8 +51,7 @@ template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
   const int64_t first = std::min((kLine - pastLine(to)) % kLine, count);
   const int64_t last = first + (count - first) / kLine * kLine;
   std::copy(from, from + first, to);
-  for (int64_t at = first; at < last; at += simd::kLanes<T>)
-    simd::storePastCaches(to + at, simd::load(from + at));
+  storeLines(to + first, from + first, last - first);
   std::copy(from + last, from + count, to + last);
 }
 
@@ -68,8 +74,7 @@ public:
       append(from, head);
       flushLines(); // All of them.
       const int64_t whole = (count - head) / kLine * kLine;
-      for (int64_t i = head; i < head + whole; i += simd::kLanes<T>)
-        simd::storePastCaches(to + i, simd::load(from + i));
+      storeLines(to + head, from + head, whole);
       at = to + head + whole;
       append(from + head + whole, count - head - whole);
       return;
@@ -116,16 +121,12 @@ private:
   /// Writes the lines that are complete.
   void flushLines() {
     const int64_t whole = filled / kLine * kLine;
-    int64_t line = 0;
-    if (first > 0 && whole > 0) {
-      std::copy(lines + first, lines + kLine, at + first);
-      line = kLine;
-      first = 0;
-    }
-    for (; line < whole; line += simd::kLanes<T>)
-      simd::storePastCaches(at + line, simd::load(lines + line));
     if (whole == 0)
       return;
+    const int64_t shared = first > 0 ? kLine : 0; // A line of which others write a part.
+    std::copy(lines + first, lines + shared, at + first);
+    first = 0;
+    storeLines(at + shared, lines + shared, whole - shared);
     std::copy_n(lines + whole, kLine, lines);
     at += whole;
     filled -= whole;

@@ -36,7 +36,7 @@ template <class T> struct Innermost {
 /// \param joinsRows rows make up long runs past the caches
 template <class T, class Op>
 Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) {
-  constexpr int kLeastJoined = 4;
+  constexpr int kLeastJoined = 4; // Shorter ones are not worth a call each.
   if (inner.to == 1 && inner.from == 1 && inner.extent > (joinsRows ? kLeastJoined : kMostUnrolled))
     return {copyRows<T, Op>, inner, outer};
   if (inner.to == 1 && outer.from == 1 && std::min(inner.extent, outer.extent) >= kPacket<T>)
@@ -116,9 +116,10 @@ void runCopy(T *target, const T *source, LoopNest &nest, const std::optional<Sho
   } else {
     runInnermost<T, Op>(target, source, nest, lines);
   }
-  lines.flush();
-  if (Op::isPastCaches)
+  if (Op::isPastCaches) {
+    lines.flush();
     simd::endStoresPastCaches();
+  }
 }
 
 /// Whether a copy is too large for the caches.

@@ -88,7 +88,8 @@ private:
     return run;
   }
 
-  /// Whether tiles are computed in C itself: it is contiguous along m for long enough.
+  /// Whether tiles are computed in C or scratch itself: these are contiguous along m for long
+  /// enough.
   bool isDirect() const {
     const DimIndices m = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
     return stepOfTile(m.front()) == 1 &&

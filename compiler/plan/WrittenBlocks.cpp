@@ -17,7 +17,7 @@ namespace einsumc {
 
 namespace {
 
-/// A result of fewer bytes is found in a cache again before it is written.
+/// A result of fewer bytes stays in the caches.
 constexpr double kLeastResult = 4 << 20;
 /// With longer sums, writing takes little of the time.
 constexpr int64_t kMostSums = 256;

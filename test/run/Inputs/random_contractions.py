@@ -1,4 +1,4 @@
-"""random_contractions.py SEED COUNT DTYPE [large|narrow|written|batched]: prints so many random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large|narrow|written|batched]: prints random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
 enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
