@@ -45,15 +45,19 @@ inline constexpr int kMostUnrolled = 16;
 template <class T, class Op, int Extent>
 void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &inner,
                   const Loop &outer, int64_t /*ahead*/, LineWriter<T> & /*lines*/) noexcept {
+  using One = std::integral_constant<int64_t, 1>;
   const int64_t to = inner.to, from = inner.from;
+  // Neighbours in the source are only asked for where they are in the target, too.
   const auto step = [=](int64_t i, auto innerTo, auto innerFrom) {
     T *const t = target + i * outer.to;
     const T *const s = source + i * outer.from;
+    if constexpr (Op::isIdempotent && std::is_same_v<decltype(innerFrom), One>)
+      std::memcpy(t, s, Extent * sizeof(T)); // Whole vectors.
+    else
 #pragma GCC unroll 16
-    for (int e = 0; e < Extent; ++e)
-      t[e * innerTo] = Op::combine(t[e * innerTo], s[e * innerFrom]);
+      for (int e = 0; e < Extent; ++e)
+        t[e * innerTo] = Op::combine(t[e * innerTo], s[e * innerFrom]);
   };
-  using One = std::integral_constant<int64_t, 1>;
   if (to == 1 && from == 1)
     for (int64_t i = 0; i < outer.extent; ++i)
       step(i, One(), One());

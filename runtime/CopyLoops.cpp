@@ -95,7 +95,7 @@ void LoopNest::sortForBoth() {
       std::swap(items[i], items[i - 1]);
 }
 
-void LoopNest::insert(Loop loop) {
+void LoopNest::insert(const Loop &loop) {
   std::size_t position = count++;
   for (; position > 0 && isInside(loop, items[position - 1]); --position)
     items[position] = items[position - 1];

@@ -36,6 +36,7 @@ public:
   /// More loops of extent 2 or above than this would be over 2^63 steps, which nobody waits for.
   static constexpr std::size_t kMaxLoops = 63;
 
+  LoopNest() = default;
   explicit LoopNest(std::span<const CopyLoop> given) noexcept;
 
   /// Whether an extent is 0; then there are no loops.
@@ -50,6 +51,8 @@ public:
   std::span<const Loop> kept() const { return loops().first(count - summedLoops()); }
   std::span<const Loop> summed() const { return loops().last(summedLoops()); }
 
+  /// Adds a loop of more than one step where it belongs, without fusing it with others.
+  void insert(const Loop &loop);
   /// Removes and returns a loop.
   Loop take(std::size_t position);
   /// Orders the loops by the smaller of their steps, so that what is near in either tensor is
@@ -57,7 +60,6 @@ public:
   void sortForBoth();
 
 private:
-  void insert(Loop loop);
   void fuse();
   std::size_t summedLoops() const;
 

@@ -25,18 +25,15 @@ namespace einsumc {
 /// with dims of extent 2. It takes as many loops as make runs of one to four lines in the source,
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
-/// where the steps are powers of two and few lines stay cached. Runs that share no loop are the
-/// rows of a matrix and of its transpose, and go through registers.
+/// where the steps are powers of two and few lines stay cached. To a cache only runs that share no
+/// loop go this way, through registers: the rows of a matrix and of its transpose.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
-  /// \param pastCaches lines of the target are then written as a whole rather than by registers
+  /// \param pastCaches lines of the target are written as a whole rather than by registers
   static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
                                            bool pastCaches) noexcept {
-    if (!pastCaches)
-      if (auto matrix = takeRuns(nest, leastSteps, true))
-        return matrix;
-    return takeRuns(nest, leastSteps, false);
+    return takeRuns(nest, leastSteps, !pastCaches);
   }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.

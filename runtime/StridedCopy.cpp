@@ -6,9 +6,9 @@
 
 #include "einsumc/StridedCopy.h"
 
-#include "CopyBlocks.h"
 #include "CopyKernels.h"
 #include "CopyLoops.h"
+#include "CopyTiles.h"
 #include "ShortRuns.h"
 
 #include <omp.h>
@@ -77,6 +77,39 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
   copy(target + at.to, source + at.from, next - at.from);
 }
 
+/// Whether a copy to a cache goes through tiles, unless it has long rows or squares that transpose:
+/// else lines of the source are used element by element, each time after many others.
+template <class T, class Op> bool isForTiles(const LoopNest &nest) {
+  constexpr int64_t kLeastSteps = 1024, kLongRow = 24;
+  if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
+    return false;
+  LoopNest rest = nest;
+  const Innermost<T> work = takeInnermost<T, Op>(rest, false);
+  return work.kernel != transpose<T, Op> &&
+         (work.kernel != copyRows<T, Op> || work.inner.extent < kLongRow);
+}
+
+/// Copies a tile out of scratch.
+template <class T, class Op>
+void runTile(T *target, const T *scratch, LoopNest &nest, LineWriter<T> &lines) noexcept {
+  if (const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, false))
+    return forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+      runs->template copy<Op>(target + to, scratch + from, 0, lines);
+    });
+  const Innermost<T> work = takeInnermost<T, Op>(nest, false);
+  forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+    work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
+  });
+}
+
+template <class T, class Op>
+void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
+  LineWriter<T> none(1); // Not past the caches.
+  tiles.run(target, source, [&](T *to, const T *scratch, LoopNest &tile) {
+    runTile<T, Op>(to, scratch, tile, none);
+  });
+}
+
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
 /// many streams as the processor's prefetchers follow, whose lines do not compete for the same few
 /// places of a cache, and as fill the lines of the target. Not past the caches, where those lines
@@ -85,6 +118,9 @@ constexpr int64_t kFarBytes = 4096;
 
 template <class T, class Op>
 void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lines) noexcept {
+  if (isForTiles<T, Op>(nest))
+    if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
+      return runTiles<T, Op>(target, source, tiles);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
   nest.sortForBoth();
   const int64_t rows = work.inner.extent;
@@ -153,15 +189,16 @@ template <class T> int64_t bytesOf(const LoopNest &nest) {
   return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
-/// Whether a copy is faster by blocks than by \p runs, or by loops if there are none: at the ends
-/// of runs that are no whole lines, lines are touched twice, the second time long after the first.
+/// Whether a copy is faster by tiles than by \p runs past the caches, or by loops if there are
+/// none: at the ends of runs that are no whole lines, lines are touched twice, the second time long
+/// after the first.
 template <class T>
-bool isWorthBlocks(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs) {
+bool isWorthTiles(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs) {
   constexpr int64_t kMemoryBytes = 16 * 1024 * 1024; // In a cache lines are soon touched again.
   const int64_t bytes = bytesOf<T>(nest);
   if (runs ? runs->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes))
     return false;
-  return CopyBlocks<T>(nest.loops()).isWorthIt();
+  return CopyTiles<T>(nest.loops()).haveLongRuns();
 }
 
 } // namespace
@@ -196,12 +233,12 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   const int64_t runInTarget = nest.runInTarget();
   LoopNest left = nest; // Without the runs.
   auto runs = ShortRuns<T>::takeFrom(left, kSteps * parts, isPastCaches(bytes));
-  const bool isByBlocks = isWorthBlocks<T>(nest, runs);
-  if (isByBlocks)
+  const bool isByTiles = isWorthTiles<T>(nest, runs);
+  if (isByTiles)
     runs.reset();
   else
     nest = left;
-  if (!isByBlocks && (parts == 1 || bytes < kSerialBytes))
+  if (!isByTiles && (parts == 1 || bytes < kSerialBytes))
     return runOverwrite(target, source, nest, runs, runInTarget, bytes);
 #pragma omp parallel for schedule(static) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
@@ -209,12 +246,8 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
     const CopyOffset begin = cutLoops(mine.loops(), parts, part);
     if (mine.steps() == 0)
       continue;
-    if (isByBlocks)
-      CopyBlocks<T>(mine.loops())
-          .run(target + begin.to, source + begin.from,
-               [](T *to, const T *from, std::span<const CopyLoop> of) {
-                 copyStrided<T>(to, from, of);
-               });
+    if (isByTiles)
+      runTiles<T, Overwrite>(target + begin.to, source + begin.from, CopyTiles<T>(mine.loops()));
     else
       runOverwrite(target + begin.to, source + begin.from, mine, runs, runInTarget, bytes);
   }

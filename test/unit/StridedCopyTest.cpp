@@ -111,6 +111,25 @@ std::vector<CopyLoop> shortLoops(int64_t most, std::mt19937 &random) {
   return loops;
 }
 
+/// About \p most steps through a part of a tensor, as blocks of operands are packed.
+std::vector<CopyLoop> partOfTensor(int64_t most, std::mt19937 &random) {
+  std::vector<int64_t> extents, parts;
+  const int64_t widest = 2 + static_cast<int64_t>(random() % 40);
+  for (int64_t steps = 1; steps * widest <= most; steps *= parts.back()) {
+    extents.push_back(2 + static_cast<int64_t>(random()) % (widest - 1));
+    const auto some = 1 + static_cast<int64_t>(random()) % extents.back();
+    parts.push_back(random() % 2 ? extents.back() : some);
+    if (extents.size() == 12)
+      break;
+  }
+  const auto to = random() % 4 ? denseStrides(parts, random) : randomStrides(parts, random);
+  const auto from = denseStrides(extents, random);
+  std::vector<CopyLoop> loops;
+  for (std::size_t d = 0; d < parts.size(); ++d)
+    loops.push_back({parts[d], to[d], from[d]});
+  return loops;
+}
+
 /// Turns a random part of the loops into summed ones.
 std::vector<CopyLoop> withSums(std::vector<CopyLoop> loops, std::mt19937 &random) {
   for (CopyLoop &loop : loops)
@@ -258,6 +277,17 @@ TYPED_TEST(StridedCopyTest, ManyShortLoops) {
     this->expectAdd(withSums(loops, this->random));
     omp_set_num_threads(1 + i % 5);
     this->expectCopy(loops, parallelCopy<TypeParam>);
+  }
+}
+
+TYPED_TEST(StridedCopyTest, PartsOfTensors) {
+  for (int i = 0; i < 150 && !this->HasFailure(); ++i) {
+    const std::vector<CopyLoop> loops = partOfTensor(1 << 17, this->random);
+    if (sizeOf(loops, &CopyLoop::from) > 1 << 22)
+      continue;
+    this->expectCopy(loops, serialCopy<TypeParam>);
+    this->expectAdd(loops);
+    this->expectAdd(withSums(loops, this->random));
   }
 }
 

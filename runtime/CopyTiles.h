@@ -1,0 +1,192 @@
+//===- CopyTiles.h - copies by tiles of long runs through scratch -----------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_RUNTIME_COPYTILES_H
+#define EINSUMC_RUNTIME_COPYTILES_H
+
+#include "CopyKernels.h"
+#include "CopyLoops.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace einsumc {
+
+/// Cuts a copy in which no single loop goes far through neighbours of both tensors into tiles of
+/// many loops: long runs of the source, and runs of several lines of the target. A tile is read in
+/// the order of the source, as memory gives its lines the fastest, into scratch in a near cache,
+/// and written from there in the order of the target.
+template <class T> class CopyTiles {
+public:
+  explicit CopyTiles(std::span<const Loop> given) noexcept : count(given.size()) {
+    std::copy(given.begin(), given.end(), loops.begin());
+    std::sort(loops.begin(), loops.begin() + count,
+              [](const Loop &a, const Loop &b) { return a.from < b.from; });
+    std::fill_n(counts.begin(), count, 1);
+    for (int64_t bytes = copies::kLineBytes; bytes <= kReachOfSource; bytes *= 2) {
+      growRuns(&Loop::from, bytes);
+      if (bytes <= kReachOfTarget)
+        growRuns(&Loop::to, bytes);
+    }
+  }
+
+  /// Whether a tile has runs of the source that are worth copying as such.
+  bool isWorthIt() const {
+    const Run run = lengthOfRuns(counts);
+    return run.loops > 1 && run.length >= kCacheLine<T>;
+  }
+
+  /// Whether tiles have long runs of both tensors, in which single loops are short.
+  bool haveLongRuns() const {
+    constexpr int64_t kLong = 256 / sizeof(T);
+    const auto isLongOnlyTogether = [&](int64_t Loop::*step) {
+      const std::size_t first = next(step, 1);
+      return (first == count || loops[first].extent < kLong) && runOf(step) >= kLong;
+    };
+    return isLongOnlyTogether(&Loop::to) && isLongOnlyTogether(&Loop::from);
+  }
+
+  /// Copies by \p copy(target, scratch, nest), with the nest of a tile out of scratch.
+  template <class Copy> void run(T *target, const T *source, Copy &&copy) const noexcept {
+    alignas(64) T scratch[kMost];
+    const auto runTile = [&](const Tile &tile, int64_t ahead) {
+      const Steps steps = read(scratch, source + tile.begin.from, tile.extents, ahead);
+      LoopNest out;
+      for (std::size_t d = 0; d < count; ++d)
+        if (tile.extents[d] > 1)
+          out.insert({tile.extents[d], loops[d].to, steps[d]});
+      copy(target + tile.begin.to, static_cast<const T *>(scratch), out);
+    };
+    Tile tile, next;
+    bool isFirst = true;
+    forEachBlock({loops.data(), count}, counts, [&](std::span<const int64_t> at) {
+      next.begin = {};
+      for (std::size_t d = 0; d < count; ++d) {
+        next.begin.to += at[d] * loops[d].to;
+        next.begin.from += at[d] * loops[d].from;
+        next.extents[d] = std::min(counts[d], loops[d].extent - at[d]);
+      }
+      if (!isFirst)
+        runTile(tile, next.begin.from - tile.begin.from);
+      isFirst = false;
+      std::swap(tile, next);
+    });
+    runTile(tile, 0);
+  }
+
+private:
+  /// Elements of a tile.
+  static constexpr int64_t kMost = (128 << 10) / sizeof(T);
+  /// Bytes of a tensor through which a tile goes, if its loops do.
+  static constexpr int64_t kReachOfSource = 4096, kReachOfTarget = 1024;
+
+  using Steps = std::array<int64_t, LoopNest::kMaxLoops>;
+
+  struct Tile {
+    CopyOffset begin;
+    Steps extents;
+  };
+
+  static bool isNear(const Loop &loop, int64_t length) {
+    return loop.from <= std::max<int64_t>(2 * length, kCacheLine<T>);
+  }
+
+  /// The first loops, which are near each other in the source, and from the first to behind the
+  /// last element of these.
+  struct Run {
+    std::size_t loops = 0;
+    int64_t length = 1;
+  };
+
+  /// Takes as much of each loop as goes less than some bytes through a tensor.
+  void growRuns(int64_t Loop::*step, int64_t bytes) {
+    const int64_t reach = bytes / static_cast<int64_t>(sizeof(T));
+    for (std::size_t d = 0; d < count; ++d) {
+      const Loop &loop = loops[d];
+      if (loop.*step >= reach)
+        continue;
+      const int64_t wanted = reach / std::max<int64_t>(loop.*step, 1);
+      const int64_t room = std::max<int64_t>(kMost / elementsOf(counts) * counts[d], 1);
+      Steps grown = counts;
+      grown[d] =
+          std::max(counts[d], std::min(2 * wanted > loop.extent ? loop.extent : wanted, room));
+      if (elementsOf(grown) <= kMost)
+        counts = grown;
+    }
+  }
+
+  /// Gaps in lines that are read anyway, or of up to the length of a run, are copied with it.
+  Run lengthOfRuns(const Steps &extents) const {
+    Run run;
+    for (; run.loops < count && isNear(loops[run.loops], run.length); ++run.loops)
+      run.length += (extents[run.loops] - 1) * loops[run.loops].from;
+    return run;
+  }
+
+  /// The loop whose steps continue a run; count: none.
+  std::size_t next(int64_t Loop::*step, int64_t run) const {
+    std::size_t d = 0;
+    while (d < count && loops[d].*step != run)
+      ++d;
+    return d;
+  }
+
+  /// Neighbours of a tile in a tensor.
+  int64_t runOf(int64_t Loop::*step) const {
+    int64_t run = 1, length = 1;
+    for (std::size_t d = next(step, run); d < count; d = next(step, run)) {
+      length *= counts[d];
+      if (counts[d] < loops[d].extent)
+        break;
+      run *= loops[d].extent;
+    }
+    return length;
+  }
+
+  /// Elements of a tile in scratch.
+  int64_t elementsOf(const Steps &extents) const {
+    const Run run = lengthOfRuns(extents);
+    int64_t elements = run.length;
+    for (std::size_t d = run.loops; d < count; ++d)
+      elements *= extents[d];
+    return elements;
+  }
+
+  /// Reads a tile, and fetches the next one, which lies \p ahead elements further on, or 0. Returns
+  /// the steps of the loops in scratch.
+  Steps read(T *scratch, const T *source, const Steps &extents, int64_t ahead) const noexcept {
+    const Run run = lengthOfRuns(extents);
+    Steps steps;
+    std::array<Loop, LoopNest::kMaxLoops> rows;
+    std::size_t size = 0;
+    int64_t compact = run.length;
+    for (std::size_t d = 0; d < count; ++d) {
+      steps[d] = d < run.loops ? loops[d].from : compact;
+      if (d < run.loops)
+        continue;
+      if (extents[d] > 1)
+        rows[size++] = {extents[d], compact, loops[d].from};
+      compact *= extents[d];
+    }
+    forEachStep({rows.data(), size}, [&](int64_t to, int64_t from) {
+      if (ahead != 0)
+        prefetchRow(source + from + ahead, run.length);
+      std::memcpy(scratch + to, source + from, run.length * sizeof(T));
+    });
+    return steps;
+  }
+
+  std::array<Loop, LoopNest::kMaxLoops> loops; ///< by growing steps in the source
+  Steps counts;                                ///< steps in a tile
+  std::size_t count;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_RUNTIME_COPYTILES_H
