@@ -9,6 +9,7 @@
 
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/TaskLoops.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,8 +21,6 @@ namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
-/// Bytes of a result that lie next to each other, of which the lines at the ends are a large share.
-constexpr double kFewLines = 512;
 
 class BlockNest {
 public:
@@ -100,18 +99,10 @@ private:
 
   void addLoops() {
     std::vector<NestLoop> tasks;
-    const auto addTasks = [&](DimClass dimClass, Role role) {
-      einsumc::addLoops(dims, dimClass, role, blocks.taskCounts, tasks);
-    };
-    addTasks(DimClass::C, Role::C);
-    if (blocks.isPackedInScratch()) { // With long rows and few columns: rather R is packed again.
-      addTasks(DimClass::M, Role::A);
-      addTasks(DimClass::N, Role::B);
-    } else {
-      addTasks(DimClass::N, Role::B);
-      addTasks(DimClass::M, Role::A);
-    }
-    completeLines(tasks);
+    // With long rows and few columns in scratch, rather R is packed again.
+    for (const std::size_t dim :
+         taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.isPackedInScratch()))
+      tasks.push_back({dim, blocks.taskCounts[dim]});
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);
 
@@ -120,32 +111,6 @@ private:
     nest.loops = blocks.sumsInside ? tasks : sums;
     const std::vector<NestLoop> &inner = blocks.sumsInside ? sums : tasks;
     nest.loops.insert(nest.loops.end(), inner.begin(), inner.end());
-  }
-
-  /// Of a result that is far larger than the operands, and of which a task writes parts of a few
-  /// lines as it has one index of the next dim, the next tasks have the other indices if a cache
-  /// has those lines until then: that is worth packing the operands again.
-  void completeLines(std::vector<NestLoop> &tasks) const {
-    constexpr double kFar = 2;
-    const double run = dims.run(Role::C, blocks.taskCounts);
-    if (run * bytesOfElement > kFewLines ||
-        dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B)))
-      return;
-    const auto next = llvm::find_if(tasks, [&](const NestLoop &loop) {
-      return static_cast<double>(dims.stride(Role::C, loop.dim)) == run;
-    });
-    if (next != tasks.end() && bytesOfTask() * static_cast<double>(dims.extent(next->dim)) <=
-                                   static_cast<double>(kCacheBytes))
-      std::rotate(next, next + 1, tasks.end());
-  }
-
-  /// Of the result.
-  double bytesOfTask() const {
-    double bytes = bytesOfElement;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass != DimClass::K)
-        bytes *= static_cast<double>(blocks.taskCounts[dim]);
-    return bytes;
   }
 
   const WorkDims &dims;

@@ -9,6 +9,7 @@
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
 #include "compiler/plan/FetchedBlocks.h"
+#include "compiler/plan/TaskLoops.h"
 #include "compiler/plan/WrittenBlocks.h"
 
 #include "einsumc/BlockTiles.h"
@@ -109,6 +110,8 @@ private:
     chooseSides();
     if (!isSerial && block.tasks() < enoughTasks)
       shareWork();
+    if (!isSerial && !choice.sumsInParallel)
+      evenParts(false);
     choice.kBlocks = block.blocksOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);
@@ -118,6 +121,11 @@ private:
     choice.taskCounts = block.counts;
     chooseAccess();
     choice.panelsAcross = shouldGoAcross();
+  }
+
+  void evenParts(bool rowsOutside) {
+    evenTasks(dims, toDouble(elementBytes), rowsOutside, std::max(machine.threads, kFewThreads),
+              rowSteps().vector, block.counts);
   }
 
   BlockChoice choiceOf() const {
@@ -138,7 +146,9 @@ private:
   }
 
   void chooseWritten(const DimCounts &counts) {
-    block.counts = choice.taskCounts = counts;
+    block.counts = counts;
+    evenParts(true);
+    choice.taskCounts = block.counts;
     choice.resultThroughScratch = choice.packsLeft = choice.packsRight = true;
     choice.k = block.sizeOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);

@@ -1,0 +1,130 @@
+//===- TaskLoad.cpp - how evenly tasks are shared
+//-----------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/plan/TaskLoops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace einsumc {
+
+namespace {
+
+/// The work of the first tasks, the product of the lengths of their parts.
+class TaskWork {
+public:
+  TaskWork(const WorkDims &dims, const DimCounts &counts, const DimIndices &loops) {
+    for (const std::size_t dim : loops)
+      levels.push_back({dims.extent(dim), counts[dim]});
+    for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+      level->tasksInside = tasks;
+      level->workInside = work;
+      tasks *= ceilDiv(level->extent, level->part);
+      work *= level->lengthOf(ceilDiv(level->extent, level->part));
+    }
+  }
+
+  /// Of the thread with the most.
+  double ofLargest(int64_t threads) const {
+    const int64_t least = tasks / threads, more = tasks % threads;
+    double largest = 0;
+    for (int64_t thread = 0, begin = 0; thread < threads; ++thread) {
+      const int64_t end = begin + least + (thread < more ? 1 : 0);
+      largest = std::max(largest, ofFirst(end) - ofFirst(begin));
+      begin = end;
+    }
+    return largest;
+  }
+
+private:
+  double ofFirst(int64_t count) const {
+    double result = 0, outside = 1;
+    for (const Level &level : levels) {
+      const int64_t parts = count / level.tasksInside;
+      count %= level.tasksInside;
+      result += outside * level.lengthOf(parts) * level.workInside;
+      outside *= level.lengthOf(parts + 1) - level.lengthOf(parts);
+    }
+    return result;
+  }
+
+  struct Level {
+    int64_t extent, part;
+    int64_t tasksInside = 1;
+    double workInside = 1;
+
+    /// Of the first parts together.
+    double lengthOf(int64_t parts) const { return toDouble(std::min(extent, parts * part)); }
+  };
+
+  std::vector<Level> levels; ///< the outermost loop first
+  int64_t tasks = 1;
+  double work = 1;
+};
+
+/// Of a result that is far larger than the operands, and of which a task writes parts of a few
+/// lines as it has one index of the next dim, the next tasks have the other indices if a cache
+/// has those lines until then: that is worth packing the operands again.
+void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                   DimIndices &loops) {
+  constexpr double kFar = 2, kFewLines = 512, kCacheBytes = 16 << 20;
+  const double run = dims.run(Role::C, counts);
+  if (run * elementBytes > kFewLines ||
+      dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B)))
+    return;
+  double bytesOfTask = elementBytes;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass != DimClass::K)
+      bytesOfTask *= toDouble(counts[dim]);
+  const auto next = llvm::find_if(
+      loops, [&](std::size_t dim) { return toDouble(dims.stride(Role::C, dim)) == run; });
+  if (next != loops.end() && bytesOfTask * toDouble(dims.extent(*next)) <= kCacheBytes)
+    std::rotate(next, next + 1, loops.end());
+}
+
+} // namespace
+
+DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                     bool rowsOutside) {
+  DimIndices loops;
+  const auto add = [&](DimClass dimClass, Role role) {
+    const DimIndices order = dims.bySpeed(dimClass, role);
+    for (const std::size_t dim : llvm::reverse(order))
+      if (counts[dim] < dims.extent(dim))
+        loops.push_back(dim);
+  };
+  add(DimClass::C, Role::C);
+  if (rowsOutside)
+    add(DimClass::M, Role::A);
+  add(DimClass::N, Role::B);
+  if (!rowsOutside)
+    add(DimClass::M, Role::A);
+  completeLines(dims, elementBytes, counts, loops);
+  return loops;
+}
+
+void evenTasks(const WorkDims &dims, double elementBytes, bool rowsOutside, int64_t threads,
+               int64_t vector, DimCounts &counts) {
+  constexpr double kWorth = 0.96; // Blocks of other lengths are less full.
+  const auto largest = [&](const DimCounts &of) {
+    return TaskWork(dims, of, taskLoops(dims, elementBytes, of, rowsOutside)).ofLargest(threads);
+  };
+  double most = largest(counts);
+  for (const std::size_t dim : taskLoops(dims, elementBytes, counts, rowsOutside)) {
+    DimCounts even = counts;
+    const int64_t part = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
+    even[dim] = dims.isUnit(Role::C, dim) ? roundUp(part, vector) : part;
+    if (const double mostOfEven = largest(even); mostOfEven < kWorth * most) {
+      counts = even;
+      most = mostOfEven;
+    }
+  }
+}
+
+} // namespace einsumc
