@@ -28,6 +28,9 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that are enough.
 constexpr int64_t kFetchedRow = 384;
+/// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
+/// matters.
+constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
 /// The share of the lanes of vectors that are full enough for the result to be written in place.
 constexpr double kFullVectors = 0.85;
 
@@ -61,8 +64,24 @@ private:
     const bool isRightCached =
         toDouble(columns) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
         toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
-    return isFewTimes && isLarge && isTall && isLong && isRightCached &&
+    return isFewTimes && isLarge && isTall && isLong && isRightCached && !isCutByBatch() &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
+  }
+
+  /// Whether L has short runs only because they go on along a dim of a batch: packed for several
+  /// products at a time, it is read in long ones.
+  bool isCutByBatch() const {
+    if (dims.extentOf(DimClass::N) > kFewUses) // Then reading takes little of the time.
+      return false;
+    int64_t run = 1;
+    for (const std::size_t dim : dims.inOrder(Role::A)) {
+      if (dims.stride(Role::A, dim) != run || run * elementBytes >= kLongRunBytes)
+        return false;
+      if (dims[dim].dimClass == DimClass::C && dims.extent(dim) > 1)
+        return true;
+      run *= dims.extent(dim);
+    }
+    return false;
   }
 
   /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
