@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace einsumc {
 
@@ -34,12 +35,24 @@ public:
       if (bytes <= kReachOfTarget)
         growRuns(&Loop::to, bytes);
     }
+    const Run run = lengthOfRuns();
+    joined = run.loops;
+    int64_t behind = run.length;
+    for (std::size_t d = 0; d < count; ++d) {
+      inScratch[d] = d < joined ? loops[d].from : behind;
+      behind *= d < joined ? 1 : counts[d];
+    }
   }
 
-  /// Whether a tile has runs of the source that are worth copying as such.
+  /// Whether a tile has runs of the source that are worth copying as such, without many gaps, and
+  /// is large enough for what a tile takes to begin.
   bool isWorthIt() const {
-    const Run run = lengthOfRuns(counts);
-    return run.loops > 1 && run.length >= kCacheLine<T>;
+    constexpr int64_t kLeast = 512;
+    int64_t copied = 1;
+    for (std::size_t d = 0; d < count; ++d)
+      copied *= counts[d];
+    return joined > 1 && lengthOfRuns().length >= kCacheLine<T> && copied >= kLeast &&
+           2 * copied >= elements;
   }
 
   /// Whether tiles have long runs of both tensors, in which single loops are short.
@@ -56,11 +69,11 @@ public:
   template <class Copy> void run(T *target, const T *source, Copy &&copy) const noexcept {
     alignas(64) T scratch[kMost];
     const auto runTile = [&](const Tile &tile, int64_t ahead) {
-      const Steps steps = read(scratch, source + tile.begin.from, tile.extents, ahead);
+      read(scratch, source + tile.begin.from, tile.extents, ahead);
       LoopNest out;
       for (std::size_t d = 0; d < count; ++d)
         if (tile.extents[d] > 1)
-          out.insert({tile.extents[d], loops[d].to, steps[d]});
+          out.insert({tile.extents[d], loops[d].to, inScratch[d]});
       copy(target + tile.begin.to, static_cast<const T *>(scratch), out);
     };
     Tile tile, next;
@@ -81,7 +94,7 @@ public:
   }
 
 private:
-  /// Elements of a tile.
+  /// Elements of a tile in scratch.
   static constexpr int64_t kMost = (128 << 10) / sizeof(T);
   /// Bytes of a tensor through which a tile goes, if its loops do.
   static constexpr int64_t kReachOfSource = 4096, kReachOfTarget = 1024;
@@ -112,27 +125,31 @@ private:
       if (loop.*step >= reach)
         continue;
       const int64_t wanted = reach / std::max<int64_t>(loop.*step, 1);
-      const int64_t room = std::max<int64_t>(kMost / elementsOf(counts) * counts[d], 1);
-      Steps grown = counts;
-      grown[d] =
-          std::max(counts[d], std::min(2 * wanted > loop.extent ? loop.extent : wanted, room));
-      if (elementsOf(grown) <= kMost)
-        counts = grown;
+      const int64_t room = std::max<int64_t>(kMost / elements * counts[d], 1);
+      const int64_t grown = std::min(2 * wanted > loop.extent ? loop.extent : wanted, room);
+      if (grown <= counts[d])
+        continue;
+      const int64_t before = std::exchange(counts[d], grown);
+      const int64_t elementsBefore = std::exchange(elements, elementsOfTile());
+      if (elements <= kMost)
+        continue;
+      counts[d] = before;
+      elements = elementsBefore;
     }
   }
 
   /// Gaps in lines that are read anyway, or of up to the length of a run, are copied with it.
-  Run lengthOfRuns(const Steps &extents) const {
+  Run lengthOfRuns() const {
     Run run;
     for (; run.loops < count && isNear(loops[run.loops], run.length); ++run.loops)
-      run.length += (extents[run.loops] - 1) * loops[run.loops].from;
+      run.length += (counts[run.loops] - 1) * loops[run.loops].from;
     return run;
   }
 
   /// The loop whose steps continue a run; count: none.
   std::size_t next(int64_t Loop::*step, int64_t run) const {
     std::size_t d = 0;
-    while (d < count && loops[d].*step != run)
+    while (d < count && (loops[d].*step != run || loops[d].extent == 1))
       ++d;
     return d;
   }
@@ -149,42 +166,37 @@ private:
     return length;
   }
 
-  /// Elements of a tile in scratch.
-  int64_t elementsOf(const Steps &extents) const {
-    const Run run = lengthOfRuns(extents);
-    int64_t elements = run.length;
+  int64_t elementsOfTile() const {
+    const Run run = lengthOfRuns();
+    int64_t result = run.length;
     for (std::size_t d = run.loops; d < count; ++d)
-      elements *= extents[d];
-    return elements;
+      result *= counts[d];
+    return result;
   }
 
-  /// Reads a tile, and fetches the next one, which lies \p ahead elements further on, or 0. Returns
-  /// the steps of the loops in scratch.
-  Steps read(T *scratch, const T *source, const Steps &extents, int64_t ahead) const noexcept {
-    const Run run = lengthOfRuns(extents);
-    Steps steps;
-    std::array<Loop, LoopNest::kMaxLoops> rows;
+  /// Reads a tile, and fetches the next one, which lies \p ahead elements further on, or 0.
+  void read(T *scratch, const T *source, const Steps &extents, int64_t ahead) const noexcept {
+    int64_t length = 1;
+    for (std::size_t d = 0; d < joined; ++d)
+      length += (extents[d] - 1) * loops[d].from;
+    std::array<Loop, LoopNest::kMaxLoops> runs;
     std::size_t size = 0;
-    int64_t compact = run.length;
-    for (std::size_t d = 0; d < count; ++d) {
-      steps[d] = d < run.loops ? loops[d].from : compact;
-      if (d < run.loops)
-        continue;
+    for (std::size_t d = joined; d < count; ++d)
       if (extents[d] > 1)
-        rows[size++] = {extents[d], compact, loops[d].from};
-      compact *= extents[d];
-    }
-    forEachStep({rows.data(), size}, [&](int64_t to, int64_t from) {
+        runs[size++] = {extents[d], inScratch[d], loops[d].from};
+    forEachStep({runs.data(), size}, [&](int64_t to, int64_t from) {
       if (ahead != 0)
-        prefetchRow(source + from + ahead, run.length);
-      std::memcpy(scratch + to, source + from, run.length * sizeof(T));
+        prefetchRow(source + from + ahead, length);
+      std::memcpy(scratch + to, source + from, length * sizeof(T));
     });
-    return steps;
   }
 
   std::array<Loop, LoopNest::kMaxLoops> loops; ///< by growing steps in the source
   Steps counts;                                ///< steps in a tile
+  Steps inScratch;                             ///< how far a step of each goes there
   std::size_t count;
+  int64_t elements = 1;   ///< of a tile in scratch, with gaps
+  std::size_t joined = 0; ///< loops of a run of the source, which is copied as such
 };
 
 } // namespace einsumc

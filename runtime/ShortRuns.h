@@ -25,15 +25,22 @@ namespace einsumc {
 /// with dims of extent 2. It takes as many loops as make runs of one to four lines in the source,
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
-/// where the steps are powers of two and few lines stay cached. To a cache only runs that share no
-/// loop go this way, through registers: the rows of a matrix and of its transpose.
+/// where the steps are powers of two and few lines stay cached. Runs that share no loop are the
+/// rows of a matrix and of its transpose, and go through registers. To a cache, pieces that are
+/// neighbours in both tensors rather go by tiles.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
   /// \param pastCaches lines of the target are written as a whole rather than by registers
   static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
                                            bool pastCaches) noexcept {
-    return takeRuns(nest, leastSteps, !pastCaches);
+    if (!pastCaches) {
+      if (auto matrix = takeRuns(nest, leastSteps, true))
+        return matrix;
+      if (hasPieces(nest)) // Rows of tiles.
+        return std::nullopt;
+    }
+    return takeRuns(nest, leastSteps, false);
   }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.
@@ -73,6 +80,14 @@ private:
     uint64_t loops = 0;
     bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
   };
+
+  /// Whether several elements are neighbours in both tensors.
+  static bool hasPieces(const LoopNest &nest) {
+    if (nest.loops().empty())
+      return false;
+    const Loop &first = nest.loops().front();
+    return first.to == 1 && first.from == 1 && first.extent >= kFewTogether;
+  }
 
   static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, bool asMatrix) {
     constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);

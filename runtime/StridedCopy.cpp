@@ -80,13 +80,15 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
 /// Whether a copy to a cache goes through tiles, unless it has long rows or squares that transpose:
 /// else lines of the source are used element by element, each time after many others.
 template <class T, class Op> bool isForTiles(const LoopNest &nest) {
-  constexpr int64_t kLeastSteps = 1024, kLongRow = 24;
+  constexpr int64_t kLeastSteps = 1024;
   if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
     return false;
+  const auto goesBack = [](const Loop &loop) { return std::min(loop.to, loop.from) < 0; };
+  if (std::any_of(nest.loops().begin(), nest.loops().end(), goesBack))
+    return false;
   LoopNest rest = nest;
-  const Innermost<T> work = takeInnermost<T, Op>(rest, false);
-  return work.kernel != transpose<T, Op> &&
-         (work.kernel != copyRows<T, Op> || work.inner.extent < kLongRow);
+  const CopyKernel<T> kernel = takeInnermost<T, Op>(rest, false).kernel;
+  return kernel != transpose<T, Op> && kernel != copyRows<T, Op>;
 }
 
 /// Copies a tile out of scratch.
@@ -103,6 +105,7 @@ void runTile(T *target, const T *scratch, LoopNest &nest, LineWriter<T> &lines) 
 }
 
 template <class T, class Op>
+[[gnu::noinline]] // Small copies need no stack for a tile.
 void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
   LineWriter<T> none(1); // Not past the caches.
   tiles.run(target, source, [&](T *to, const T *scratch, LoopNest &tile) {

@@ -11,8 +11,6 @@
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/TaskLoops.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
 
 namespace einsumc {

@@ -1,5 +1,4 @@
-//===- TaskLoad.cpp - how evenly tasks are shared
-//-----------------------------------------------===//
+//===- TaskLoops.cpp - the order of tasks and how evenly they are shared ----------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -117,9 +116,10 @@ void evenTasks(const WorkDims &dims, double elementBytes, bool rowsOutside, int6
   };
   double most = largest(counts);
   for (const std::size_t dim : taskLoops(dims, elementBytes, counts, rowsOutside)) {
-    DimCounts even = counts;
+    DimCounts even = counts; // Of which no part becomes longer: blocks keep fitting the caches.
     const int64_t part = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
-    even[dim] = dims.isUnit(Role::C, dim) ? roundUp(part, vector) : part;
+    const bool isRow = dims[dim].dimClass == DimClass::M && dims.isUnit(Role::C, dim);
+    even[dim] = std::min(counts[dim], isRow ? roundUp(part, vector) : part);
     if (const double mostOfEven = largest(even); mostOfEven < kWorth * most) {
       counts = even;
       most = mostOfEven;

@@ -1,5 +1,4 @@
-//===- TaskLoad.h - how evenly tasks are shared
-//-------------------------------------------------===//
+//===- TaskLoops.h - the order of tasks and how evenly they are shared ------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //

@@ -289,6 +289,9 @@ TYPED_TEST(StridedCopyTest, PartsOfTensors) {
     this->expectAdd(loops);
     this->expectAdd(withSums(loops, this->random));
   }
+  // Steps that overlap in the source: what is left of a tile has shorter runs of more loops.
+  this->expectCopy({{43, 428, 14}, {4, 1, 263}, {107, 4, 221}}, serialCopy<TypeParam>);
+  this->expectCopy({{30, 1, 0}, {7, 30, 1}, {40, 210, 9}}, serialCopy<TypeParam>);
 }
 
 /// Several dims that follow each other in the target, and several others that do in the source.
