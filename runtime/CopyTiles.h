@@ -19,9 +19,9 @@
 
 namespace einsumc {
 
-/// Cuts a copy in which no single loop goes far through neighbours of both tensors into tiles of
-/// many loops: long runs of the source, and runs of several lines of the target. A tile is read in
-/// the order of the source, as memory gives its lines the fastest, into scratch in a near cache,
+/// Cuts a copy of short loops, none of which goes far through neighbours of both tensors, into
+/// tiles of many: long runs of the source, and runs of several lines of the target. A tile is read
+/// in the order of the source, as memory gives its lines the fastest, into scratch in a near cache,
 /// and written from there in the order of the target.
 template <class T> class CopyTiles {
 public:
