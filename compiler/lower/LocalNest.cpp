@@ -8,8 +8,6 @@
 
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
-#include "compiler/plan/LocalCost.h"
-#include "compiler/plan/Streaming.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -63,16 +61,22 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
   const LocalWork work = workOf(tree, node, nest, shape);
   const WorkDims asInTree({work.dims.begin(), work.dims.end()});
   nest.serial = 2 * asInTree.iterations() < kSerialFlops;
-  nest.swapped = localCost(work, machine).swapped;
+  const LocalCost cost = localCost(work, machine);
+  nest.swapped = cost.swapped;
   const WorkDims dims = nest.swapped ? asInTree.exchanged() : asInTree;
   for (std::size_t d = 0; d < nest.dims.size(); ++d)
     nest.dims[d].dimClass = dims[d].dimClass;
-  if (isStreaming(dims))
+  switch (cost.kernel) {
+  case NestKernel::Stream:
     streamNest(dims, machine, nest);
-  else if (isReordering(dims))
+    break;
+  case NestKernel::Reorder:
     reorderNest(dims, tree.elementType(), machine, nest);
-  else
+    break;
+  case NestKernel::Block:
     blockNest(dims, tree.elementType(), machine, nest);
+    break;
+  }
   return nest;
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/lower/ComputeShape.h"
+#include "compiler/plan/LocalCost.h"
 
 #include <array>
 #include <cstdint>
@@ -59,13 +60,6 @@ enum class BlockAccess : uint8_t {
   Fetched, ///< in the tensor, and fetched from memory tile by tile during the products
 };
 
-enum class NestKernel : uint8_t {
-  Stream, ///< one call a tile with at most one dim a role, read and written in place
-  /// Blocks of many dims, copied where they must be into one order of the dims, along vectors.
-  Reorder,
-  Block, ///< products of blocks of many dims, cut into tiles of the size of registers and caches
-};
-
 /// The local loop nest of a contraction: loops around a kernel that multiplies two blocks,
 ///   C[c,m,n] += sum over k of L[c,m,k] * R[c,k,n].
 /// L is the operand that LIBXSMM calls A, whose m dims it wants contiguous in C; that is A, or B
@@ -78,7 +72,7 @@ struct LocalNest {
   /// k, and every thread goes through all of those.
   std::size_t firstTeamLoop = 0, teamLoops = 0;
   NestKernel kernel = NestKernel::Block;
-  NestSide c, m, n, k; ///< of c a block kernel has at most one dim: a batch that is packed
+  NestSide c, m, n, k; ///< of c a block kernel has the dims of a batch that is packed
   BlockAccess left = BlockAccess::Direct;
   BlockAccess right = BlockAccess::Direct;
   /// A packed block of L is a row of panels: each holds the first `panelDims` dims of m, of the

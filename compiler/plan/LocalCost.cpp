@@ -28,25 +28,30 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     return unaryCost(dims, work.type, machine);
   const bool isUsuallySwapped = isResultAlongB(dims);
   const WorkDims usualDims = isUsuallySwapped ? dims.exchanged() : dims;
-  if (isStreaming(dims)) {
-    LocalCost cost = streamCost(usualDims, work.type, machine);
+  const auto inUsualRoles = [&](LocalCost cost, NestKernel kernel) {
     cost.swapped = isUsuallySwapped;
+    cost.kernel = kernel;
     return cost;
-  }
-  if (isReordering(dims)) {
-    LocalCost cost = chooseReordering(usualDims, work.type, machine).cost;
-    cost.swapped = isUsuallySwapped;
-    return cost;
-  }
+  };
+  const auto reordering = [&] {
+    return inUsualRoles(chooseReordering(usualDims, work.type, machine).cost, NestKernel::Reorder);
+  };
+  if (isStreaming(dims))
+    return inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
+  if (isReordering(dims))
+    return reordering();
   const bool isSerial = 2 * dims.iterations() < kSerialFlops;
   const auto costOf = [&](const WorkDims &of) {
     return blockCost(of, work.type, machine, chooseBlocks(of, work.type, machine, isSerial));
   };
-  LocalCost usual = costOf(usualDims);
+  LocalCost usual = inUsualRoles(costOf(usualDims), NestKernel::Block);
   LocalCost other = costOf(usualDims.exchanged());
-  usual.swapped = isUsuallySwapped;
   other.swapped = !isUsuallySwapped;
-  return other.seconds() < kClearly * usual.seconds() ? other : usual;
+  const LocalCost &blocks = other.seconds() < kClearly * usual.seconds() ? other : usual;
+  if (!mayReorder(dims))
+    return blocks;
+  const LocalCost alongBatch = reordering();
+  return alongBatch.seconds() < blocks.seconds() ? alongBatch : blocks;
 }
 
 } // namespace

@@ -35,12 +35,21 @@ struct LocalWork {
   double footprint = 0;
 };
 
+/// How a contraction is computed.
+enum class NestKernel : uint8_t {
+  Stream, ///< one call a tile with at most one dim a role, read and written in place
+  /// Blocks of many dims, copied where they must be into one order of the dims, along vectors.
+  Reorder,
+  Block, ///< products of blocks of many dims, cut into tiles of the size of registers and caches
+};
+
 /// The estimate, in seconds.
 struct LocalCost {
   double kernelSeconds = 0; ///< arithmetic, calls, and writing the result
   double packSeconds = 0;   ///< copies into blocks, and reading across cache lines
   double memorySeconds = 0; ///< every tensor once through the memory or cache that holds it
   bool swapped = false;     ///< B plays L, the operand whose m LIBXSMM wants contiguous
+  NestKernel kernel = NestKernel::Block; ///< of a contraction
 
   double seconds() const;
 };

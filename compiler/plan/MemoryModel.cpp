@@ -23,7 +23,7 @@ double shareBeyond(double footprint, const CacheLevel &level) {
 
 MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double footprint)
     : elementBytes(elementBytes), bandwidth(machine.memoryBandwidth),
-      scattered(machine.pack.scattered) {
+      scattered(machine.pack.scattered), inSquares(elementBytes / machine.pack.transposed.rate) {
   // From the last level inwards: a smaller footprint is read at the rates of nearer levels.
   for (auto level = machine.caches.rbegin(); level != machine.caches.rend(); ++level) {
     const double beyond = shareBeyond(footprint, *level);
@@ -46,6 +46,11 @@ MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double beyondCaches,
 double MemoryModel::pack(const CopyWork &copy) const {
   const Copy &kind = copy.isTransposed ? transposed : contiguous;
   return copy.elements * (kind.element + kind.row / std::max(copy.row, 1.0));
+}
+
+double MemoryModel::pieces(double elements, bool areWritten) const {
+  constexpr double kOfOperand = 2, kOfResult = 4;
+  return (areWritten ? kOfResult : kOfOperand) * elements * inSquares;
 }
 
 } // namespace einsumc

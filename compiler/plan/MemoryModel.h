@@ -30,6 +30,9 @@ public:
   double rows(double count) const { return count * contiguous.row; }
   /// Packing into a block in the caches.
   double pack(const CopyWork &copy) const;
+  /// What pieces of any length take beyond `pack`, whose transposes are of squares that fill
+  /// registers: once for every element that is copied.
+  double pieces(double elements, bool areWritten) const;
   /// Writing tiles to a tensor that is contiguous along no m dim of theirs, beyond `stream`.
   double scatter(double elements) const { return elements * elementBytes / scattered; }
 
@@ -44,6 +47,7 @@ private:
   double elementBytes;
   double bandwidth; ///< bytes a second
   double scattered; ///< bytes a second
+  double inSquares; ///< seconds an element of transposes in the caches
   Copy contiguous, transposed;
 };
 

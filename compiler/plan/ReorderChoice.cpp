@@ -26,12 +26,15 @@ constexpr int64_t kWantedRun = 4096;
 constexpr int64_t kWantedVectors = 64, kLeastVolume = 8192;
 /// Sums of a block, so that it adds to the result seldom.
 constexpr int64_t kWantedSums = 16;
+/// Rows and columns of a block with sums, so that operands are read seldom.
+constexpr int64_t kWantedSide = 12;
 /// Copies of shorter pieces are like transposes.
 constexpr int64_t kShortPiece = 32;
 /// Blocks for each thread.
 constexpr int64_t kTasks = 4;
-/// The share of the peak of loops with one multiply-add for each pair of loads.
-constexpr double kLoopShare = 0.125;
+/// The share of the peak of loops along vectors, by how many of a batch's rows and columns are
+/// several: with neither, each multiply-add has a pair of loads.
+constexpr std::array kLoopShares = {0.125, 0.2, 0.4};
 
 /// A loop through the blocks of all tensors.
 struct Step {
@@ -85,26 +88,44 @@ private:
     return product;
   }
 
-  /// Sums of a block.
-  int64_t sums() const {
+  /// Indices of a class that a block has.
+  int64_t sizeOf(DimClass dimClass) const {
     int64_t product = 1;
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass == DimClass::K)
+      if (dims[dim].dimClass == dimClass)
         product *= counts[dim];
     return product;
   }
 
+  /// Takes more indices of a class, up to a number of them.
+  void growSide(DimClass dimClass, int64_t wanted) {
+    for (const std::size_t dim : dims.bySpeed(dimClass, largestWith(dimClass)))
+      while (sizeOf(dimClass) < wanted && grow(dim)) {
+      }
+  }
+
   /// Blocks of two tensors should stay in the second-level cache.
-  int64_t mostVolume() const {
+  int64_t mostElements() const {
     const int64_t cache =
         machine.caches.size() > 1 ? machine.caches[1].bytes / machine.threads : int64_t{1} << 19;
     return std::max(cache / (4 * elementBytes), kLeastVolume);
   }
 
+  int64_t elementsOfBlock(Role role) const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      product *= hasDim(role, dim) ? counts[dim] : 1;
+    return product;
+  }
+
   bool mayGrowTo(std::size_t dim, int64_t count) const {
-    const double grown = toDouble(volume()) / toDouble(counts[dim]) * toDouble(count);
-    return grown <= toDouble(mostVolume()) &&
-           dims.iterations() / grown >= toDouble(kTasks * machine.threads);
+    const double growth = toDouble(count) / toDouble(counts[dim]);
+    return dims.iterations() / (growth * toDouble(volume())) >=
+               toDouble(kTasks * machine.threads) &&
+           llvm::all_of(kRoles, [&](Role role) {
+             return growth * toDouble(elementsOfBlock(role)) <= toDouble(mostElements()) ||
+                    !hasDim(role, dim);
+           });
   }
 
   /// Doubles the count of a dim; rather all of it than a little less.
@@ -137,15 +158,16 @@ private:
       if (runOf(*shortest) * toDouble(elementBytes) >= toDouble(kWantedRun) || !end || !grow(*end))
         growing.erase(shortest);
     }
-    for (const std::size_t dim : dims.bySpeed(DimClass::K, largestWith(DimClass::K)))
-      while (sums() < kWantedSums && grow(dim)) {
-      }
+    growSide(DimClass::K, kWantedSums);
     for (const Role role : large)
       while (volume() < kLeastVolume) {
         const std::optional<std::size_t> end = endOfRun(role);
         if (!end || !grow(*end))
           break;
       }
+    if (dims.extentOf(DimClass::K) > 1)
+      for (const DimClass side : {DimClass::N, DimClass::M})
+        growSide(side, kWantedSide);
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       counts[dim] = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
   }
@@ -247,17 +269,26 @@ private:
     const llvm::SmallVector<Step, 8> loops = steps(choice);
     // One loop of each class is inside a call.
     double inCall = 1, sumsInCall = 1;
-    std::array<bool, 8> found = {};
-    for (const Step &step : loops) {
+    constexpr std::size_t kRows = 0b101, kColumns = 0b110, kAll = 0b111; // A, B and C from the last
+    std::array<int64_t, kAll + 1> counts = {};
+    const auto kindOf = [](const Step &step) {
       std::size_t kind = 0;
       for (std::size_t role = 0; role < kRoles.size(); ++role)
         kind += step.strides[role] != 0 ? std::size_t{1} << role : 0;
-      if (std::exchange(found[kind], true))
+      return kind;
+    };
+    for (const Step &step : loops) {
+      if (counts[kindOf(step)] > 0)
         continue;
+      counts[kindOf(step)] = step.count;
       inCall *= toDouble(step.count);
       if (step.strides[2] == 0)
         sumsInCall = toDouble(step.count);
     }
+    const std::size_t several =
+        kindOf(loops.front()) != kAll
+            ? 0
+            : (counts[kRows] > 1 ? 1U : 0U) + (counts[kColumns] > 1 ? 1U : 0U);
     const int64_t lanes = machine.vectorBytes / elementBytes;
     const double length = toDouble(loops.front().count);
     const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
@@ -267,7 +298,7 @@ private:
     const double overheads =
         (isDot ? kOfDot : kOfVectors + kOfResult / sumsInCall) / length + 1 / inCall;
     cost.kernelSeconds =
-        2 * dims.iterations() * padded / (kLoopShare * machine.flopsPerSecond(type)) +
+        2 * dims.iterations() * padded / (kLoopShares[several] * machine.flopsPerSecond(type)) +
         dims.iterations() * overheads * machine.kernelOverhead / threads;
     return cost;
   }
@@ -306,13 +337,10 @@ private:
         elements *= toDouble(choice.packedCount(dims, role, dim)) *
                     toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
     const double run = dims.run(role, choice.counts);
-    // The rate is of squares that fill registers; pieces of any length take longer, most of all to
-    // be written.
-    constexpr double kOfOperand = 2, kOfResult = 4;
-    const double again = std::max(elements - dims.elements(role), 0.0) +
-                         (isTransposed ? (role == Role::C ? kOfResult : kOfOperand) * elements : 0);
+    const double again = std::max(elements - dims.elements(role), 0.0);
     return memory.pack({dims.elements(role), run, isTransposed}) +
-           again * toDouble(elementBytes) / machine.pack.transposed.rate;
+           again * toDouble(elementBytes) / machine.pack.transposed.rate +
+           (isTransposed ? memory.pieces(elements, role == Role::C) : 0);
   }
 
   const WorkDims &dims;

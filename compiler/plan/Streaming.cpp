@@ -120,4 +120,10 @@ bool isStreaming(const WorkDims &dims) {
 
 bool isReordering(const WorkDims &dims) { return !isStreaming(dims) && canReorder(dims); }
 
+bool mayReorder(const WorkDims &dims) {
+  constexpr int64_t kFewSums = 8;
+  return dims[dims.fastest(Role::C)].dimClass == DimClass::C &&
+         dims.extentOf(DimClass::K) <= kFewSums;
+}
+
 } // namespace einsumc

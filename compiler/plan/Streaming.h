@@ -27,6 +27,10 @@ bool isStreaming(const WorkDims &dims);
 /// of some tensor's dims keeps kernels from going through them in place.
 bool isReordering(const WorkDims &dims);
 
+/// Whether one that is neither has few sums and a result along a batch, so that vectors along that
+/// may be faster than blocks.
+bool mayReorder(const WorkDims &dims);
+
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_STREAMING_H
