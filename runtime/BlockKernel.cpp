@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace einsumc {
 
@@ -46,8 +47,7 @@ BlockKernel<T>::Side::Side(std::initializer_list<BlockDim> dimsOfSide) : dims(di
   variants.resize(variantCount);
 }
 
-template <class T>
-std::size_t BlockKernel<T>::Side::variantOf(std::initializer_list<int64_t> counts) const noexcept {
+template <class T> std::size_t BlockKernel<T>::Side::variantOf(Counts counts) const noexcept {
   std::size_t variant = 0;
   for (std::size_t d = 0; d < counts.size(); ++d)
     variant += counts.begin()[d] == dims[d].count ? 0 : weights[d];
@@ -176,16 +176,21 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   fetchKernels();
 }
 
-/// Gives the dims the distances that they have in scratch.
+/// Gives the dims the distances that they have in scratch: in the order of C, or of tiles
+/// (kLongBatchBytes).
 template <class T> void BlockKernel<T>::placeInScratch() {
+  int64_t alongBatch = 1; // Neighbours in C.
+  for (const BlockDim &dim : format.batch)
+    alongBatch *= dim.inC == alongBatch ? dim.count : 1;
   std::vector<BlockDim *> order;
   for (Side *const side : {&sideM, &sideN})
     for (BlockDim &dim : side->dims) {
       side->inTensor.push_back(dim.inC);
       order.push_back(&dim);
     }
-  std::sort(order.begin(), order.end(),
-            [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
+  if (alongBatch * static_cast<int64_t>(sizeof(T)) < kLongBatchBytes)
+    std::sort(order.begin(), order.end(),
+              [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
   productInScratch = 1;
   for (BlockDim *const dim : order) {
     dim->inC = productInScratch;
@@ -243,31 +248,40 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
 
 //===- Packing --------------------------------------------------------------------------------===//
 
+namespace {
+
+/// Adds the loops that copy indices of dims, the first the fastest, from a tensor to where they lie
+/// \p apart elements from each other in scratch. Returns how far apart those of further dims do.
+int64_t addDims(BlockLoops &loops, std::span<const BlockDim> dims, std::span<const int64_t> counts,
+                int64_t BlockDim::*inTensor, int64_t apart) {
+  for (std::size_t d = 0; d < counts.size(); apart *= counts[d++])
+    loops.add(counts[d], apart, dims[d].*inTensor);
+  return apart;
+}
+
+} // namespace
+
 template <class T>
-void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int64_t> m,
-                           std::initializer_list<int64_t> k, int64_t batch) const noexcept {
+void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
+                           Counts batch) const noexcept {
   if (format.panelRows > 0)
     return packAcross(target, source, m, k, batch);
   // Whole panels, then those with the rest of the dim that is cut.
   const std::size_t cutDim = format.panelDims - 1;
-  const int64_t indices = m.begin()[cutDim];
+  const std::span dims(sideM.dims);
+  const int64_t indices = m.begin()[cutDim], inA = dims[cutDim].inA;
   const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
   const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
     BlockLoops loops;
-    loops.add(batch, format.aBatch, format.batch.inA);
-    int64_t to = 1;
-    for (std::size_t d = 0; d < cutDim; to *= m.begin()[d++])
-      loops.add(m.begin()[d], to, sideM.dims[d].inA);
-    loops.add(count, to, sideM.dims[cutDim].inA);
-    loops.add(panels, format.aPanel, format.panelCount * sideM.dims[cutDim].inA);
-    to = format.aPanel * (whole + (rest > 0 ? 1 : 0));
-    for (std::size_t d = cutDim + 1; d < m.size(); to *= m.begin()[d++])
-      loops.add(m.begin()[d], to, sideM.dims[d].inA);
-    to = format.aK;
-    for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
-      loops.add(k.begin()[d], to, sideK.dims[d].inA);
+    addDims(loops, format.batch, batch, &BlockDim::inA, format.aBatch);
+    const int64_t to = addDims(loops, dims, {m.begin(), cutDim}, &BlockDim::inA, 1);
+    loops.add(count, to, inA);
+    loops.add(panels, format.aPanel, format.panelCount * inA);
+    addDims(loops, dims.subspan(cutDim + 1), {m.begin() + cutDim + 1, m.end()}, &BlockDim::inA,
+            format.aPanel * (whole + (rest > 0 ? 1 : 0)));
+    addDims(loops, sideK.dims, k, &BlockDim::inA, format.aK);
     copyStrided<T>(target + firstPanel * format.aPanel,
-                   source + firstPanel * format.panelCount * sideM.dims[cutDim].inA, loops);
+                   source + firstPanel * format.panelCount * inA, loops);
   };
   if (whole > 0)
     copyPart(format.panelCount, whole, 0);
@@ -278,13 +292,11 @@ void BlockKernel<T>::packA(T *target, const T *source, std::initializer_list<int
 /// Copies the indices of the first dim one after the other for each index of the others, in two
 /// pieces or more where a panel ends.
 template <class T>
-void BlockKernel<T>::packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
-                                std::initializer_list<int64_t> k, int64_t batch) const noexcept {
-  BlockLoops sums;
-  sums.add(batch, format.aBatch, format.batch.inA);
-  int64_t to = format.aK;
-  for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
-    sums.add(k.begin()[d], to, sideK.dims[d].inA);
+void BlockKernel<T>::packAcross(T *target, const T *source, Counts m, Counts k,
+                                Counts batch) const noexcept {
+  BlockLoops others;
+  addDims(others, format.batch, batch, &BlockDim::inA, format.aBatch);
+  addDims(others, sideK.dims, k, &BlockDim::inA, format.aK);
   const BlockDim &first = sideM.dims.front();
   std::array<Loop, LoopNest::kMaxLoops> outer;
   int64_t step = m.begin()[0];
@@ -295,7 +307,7 @@ void BlockKernel<T>::packAcross(T *target, const T *source, std::initializer_lis
       const int64_t panel = (index + done) / format.panelRows;
       const int64_t row = (index + done) % format.panelRows;
       const int64_t rows = std::min(m.begin()[0] - done, format.panelRows - row);
-      BlockLoops loops = sums;
+      BlockLoops loops = others;
       loops.add(rows, 1, first.inA);
       copyStrided<T>(target + panel * format.aPanel + row, source + toA + done * first.inA, loops);
       done += rows;
@@ -304,36 +316,34 @@ void BlockKernel<T>::packAcross(T *target, const T *source, std::initializer_lis
 }
 
 template <class T>
-void BlockKernel<T>::packB(T *target, const T *source, std::initializer_list<int64_t> k,
-                           std::initializer_list<int64_t> n, int64_t batch) const noexcept {
+void BlockKernel<T>::packB(T *target, const T *source, Counts k, Counts n,
+                           Counts batch) const noexcept {
   BlockLoops loops;
-  loops.add(batch, format.bBatch, format.batch.inB);
-  int64_t to = 1;
-  for (std::size_t d = 0; d < k.size(); to *= k.begin()[d++])
-    loops.add(k.begin()[d], to, sideK.dims[d].inB);
-  to = format.bN;
-  for (std::size_t d = 0; d < n.size(); to *= n.begin()[d++])
-    loops.add(n.begin()[d], to, sideN.dims[d].inB);
+  addDims(loops, format.batch, batch, &BlockDim::inB, format.bBatch);
+  addDims(loops, sideK.dims, k, &BlockDim::inB, 1);
+  addDims(loops, sideN.dims, n, &BlockDim::inB, format.bN);
   copyStrided<T>(target, source, loops);
 }
 
 //===- The product ----------------------------------------------------------------------------===//
 
 template <class T>
-void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
-                                std::initializer_list<int64_t> m, std::initializer_list<int64_t> n,
-                                std::initializer_list<int64_t> k, bool accumulate,
-                                int64_t batch) const noexcept {
+void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts m, Counts n,
+                                Counts k, bool accumulate, Counts batch) const noexcept {
   if (kernels.empty())
     return;
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
-  T *const result = format.resultInScratch ? scratch : c;
-  const int64_t step = format.resultInScratch ? productInScratch : format.batch.inC;
-  for (int64_t i = 0; i < batch; ++i)
-    multiply(a + i * format.aBatch, b + i * format.bBatch, result + i * step, tilesM, tilesN, tileK,
+  std::array<Loop, LoopNest::kMaxLoops> products; // To indices in scratch, from those in C.
+  int64_t step = 1;
+  for (std::size_t d = 0; d < batch.size(); step *= batch.begin()[d++])
+    products[d] = {batch.begin()[d], step, format.batch[d].inC};
+  forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
+    T *const product = format.resultInScratch ? scratch + i * productInScratch : c + inC;
+    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN, tileK,
              accumulate && !format.resultInScratch);
+  });
   if (format.resultInScratch)
     copyScratch(c, scratch, m, n, accumulate, batch);
   if (format.pastCaches)
@@ -430,11 +440,12 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
 }
 
 template <class T>
-void BlockKernel<T>::copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
-                                 std::initializer_list<int64_t> n, bool accumulate,
-                                 int64_t batch) const noexcept {
+void BlockKernel<T>::copyScratch(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
+                                 Counts batch) const noexcept {
   BlockLoops loops;
-  loops.add(batch, format.batch.inC, productInScratch);
+  int64_t product = productInScratch;
+  for (std::size_t d = 0; d < batch.size(); product *= batch.begin()[d++])
+    loops.add(batch.begin()[d], format.batch[d].inC, product);
   for (std::size_t d = 0; d < m.size(); ++d)
     loops.add(m.begin()[d], sideM.inTensor[d], sideM.dims[d].inC);
   for (std::size_t d = 0; d < n.size(); ++d)

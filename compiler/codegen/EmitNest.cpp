@@ -111,16 +111,16 @@ private:
     return "{" + join(parts, ", ") + "}";
   }
 
-  /// The dim of a batch of blocks, and their distances in scratch.
+  /// The dims of a batch of blocks, and their distances in scratch.
   void addBatch(std::vector<std::string> &format) const {
-    addField(format, "batch", blockDim(nest.c.dims.front()));
+    addField(format, "batch", blockDims(nest.c));
     addField(format, "aBatch", std::to_string(leftBatchStride(nest)));
     addField(format, "bBatch", std::to_string(rightBatchStride(nest)));
   }
 
   /// The indices of a batch that a block has, as a further argument.
   std::string batchCount() const {
-    return nest.c.dims.empty() ? "" : ", " + countOf(nest.c.dims.front());
+    return nest.c.dims.empty() ? "" : ", {" + countsOf(nest.c) + "}";
   }
 
   void emitKernel(const char *className, const std::vector<std::string> &format) {

@@ -87,7 +87,7 @@ public:
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
-        maySplitSums(maySplitSums), block(dims) {}
+        maySplitSums(maySplitSums), leastBatch(dims.size(), 1), block(dims) {}
 
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial, enoughTasks))
@@ -285,14 +285,12 @@ private:
       if (dims.stride(role, dim) != run || run >= wanted)
         return;
       const DimClass dimClass = dims[dim].dimClass;
-      // A batch has one dim. Its products are written one by one here, so it does nothing for C.
-      if (dimClass == DimClass::C &&
-          (role == Role::C || block.sizeOf(DimClass::C) > block.counts[dim]))
-        return;
+      if (dimClass == DimClass::C && role == Role::C)
+        return; // The products of a batch are written one by one here, so it does nothing for C.
       block.grow(dim, ceilDiv(wanted, run), mostOf(dimClass, leftElements));
       if (dimClass == DimClass::C) {
         block.even(dim);
-        leastBatch = ceilDiv(kRunBytes / elementBytes, run);
+        leastBatch[dim] = std::max(leastBatch[dim], ceilDiv(kRunBytes / elementBytes, run));
       }
       if (block.counts[dim] < dims.extent(dim))
         return;
@@ -344,7 +342,7 @@ private:
     if (choice.sumsInParallel)
       return;
     block.counts = shrunk;
-    while (block.tasks() < enoughTasks && halveBatch(1))
+    while (block.tasks() < enoughTasks && halveBatch(DimCounts(dims.size(), 1)))
       ;
   }
 
@@ -366,13 +364,14 @@ private:
         return;
   }
 
-  /// Halves a batch that is larger than `least`. Returns whether it could.
-  bool halveBatch(int64_t least) {
+  /// Halves a dim of a batch of which there are more than so many indices. Returns whether it
+  /// could.
+  bool halveBatch(const DimCounts &least) {
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      if (dims[dim].dimClass != DimClass::C || block.counts[dim] <= least)
+      if (dims[dim].dimClass != DimClass::C || block.counts[dim] <= least[dim])
         continue;
       const int64_t parts = 2 * ceilDiv(dims.extent(dim), block.counts[dim]);
-      block.counts[dim] = std::max(least, ceilDiv(dims.extent(dim), parts));
+      block.counts[dim] = std::max(least[dim], ceilDiv(dims.extent(dim), parts));
       return true;
     }
     return false;
@@ -418,7 +417,7 @@ private:
   bool isSerial;
   int64_t enoughTasks, enoughSums;
   bool maySplitSums;
-  int64_t leastBatch = 1; ///< indices of a batch that make runs which are not short
+  DimCounts leastBatch; ///< by dim: indices of a batch that make runs which are not short
   BlockCounts block;
   BlockChoice choice;
 };

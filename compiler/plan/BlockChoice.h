@@ -17,7 +17,7 @@ namespace einsumc {
 /// k x n block of R for each. A block holds parts of as many dims as it takes to read and write
 /// whole cache lines of all three tensors.
 struct BlockChoice {
-  DimCounts counts; ///< by dim: indices in a block; above 1 of at most one dim of class C
+  DimCounts counts; ///< by dim: indices in a block
   /// By dim: indices in a task, which has a block or, of a result through scratch, some.
   DimCounts taskCounts;
   int64_t m = 1, n = 1, k = 1; ///< elements of a block along each role

@@ -12,6 +12,8 @@
 
 #include "einsumc/BlockTiles.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -38,8 +40,7 @@ public:
           packsOfRight() *
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch)
-      cost.packSeconds += memory.pack(
-          {dims.elements(Role::C), dims.run(Role::C, blocks.counts), isScratchTransposed()});
+      cost.packSeconds += resultFromScratch();
     return cost;
   }
 
@@ -60,17 +61,34 @@ private:
                                       : !dims.isUnit(Role::C, dims.fastest(Role::A));
   }
 
+  /// The dims of a product in scratch, the fastest first: as in C, or as tiles are written.
+  DimIndices orderInScratch() const {
+    int64_t alongBatch = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::C, Role::C))
+      alongBatch *= dims.stride(Role::C, dim) == alongBatch ? blocks.counts[dim] : 1;
+    DimIndices order;
+    if (toDouble(alongBatch) * elementBytes < toDouble(tiles::kLongBatchBytes)) {
+      order = dims.inOrder(Role::C);
+      llvm::erase_if(order, [&](std::size_t dim) { return dims[dim].dimClass == DimClass::C; });
+    } else {
+      order = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
+      order.append(dims.bySpeed(DimClass::N, Role::C));
+    }
+    return order;
+  }
+
   /// Elements between neighbours along a dim where tiles write them: in C, or in a product in
-  /// scratch, which has the order of C.
+  /// scratch.
   int64_t stepOfTile(std::size_t dim) const {
-    const int64_t step = dims.stride(Role::C, dim);
     if (!blocks.isPackedInScratch())
-      return step;
-    int64_t inScratch = 1;
-    for (const std::size_t other : dims.inOrder(Role::C))
-      if (dims[other].dimClass != DimClass::C && dims.stride(Role::C, other) < step)
-        inScratch *= blocks.counts[other];
-    return inScratch;
+      return dims.stride(Role::C, dim);
+    int64_t step = 1;
+    for (const std::size_t faster : orderInScratch()) {
+      if (faster == dim)
+        break;
+      step *= blocks.counts[faster];
+    }
+    return step;
   }
 
   /// Neighbours along a side of a block where tiles write them, from its fastest dim on.
@@ -141,6 +159,13 @@ private:
     return stepOfTile(m.front()) == 1
                ? toDouble(std::min(runOfTile(DimClass::M), machine.vectorBytes / sizeInBytes(type)))
                : 1;
+  }
+
+  double resultFromScratch() const {
+    const CopyWork copy{dims.elements(Role::C), dims.run(Role::C, blocks.counts),
+                        isScratchTransposed()};
+    const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
+    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, true) : 0);
   }
 
   double packsOfLeft() const {

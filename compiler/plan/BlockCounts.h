@@ -24,8 +24,7 @@ public:
 
   explicit BlockCounts(const WorkDims &dims) : counts(dims.size(), 1), dims(dims) {}
 
-  /// By dim. Above 1 of at most one dim of class C.
-  DimCounts counts;
+  DimCounts counts; ///< by dim
 
   /// What parts of dims are multiples of, if that is possible.
   struct Steps {

@@ -109,7 +109,7 @@ private:
   void growRun(int64_t wanted) {
     int64_t run = 1;
     for (const std::size_t dim : dims.inOrder(Role::C)) {
-      if (dims.stride(Role::C, dim) != run || run >= wanted || !mayGrow(dim))
+      if (dims.stride(Role::C, dim) != run || run >= wanted)
         return;
       block.grow(dim, ceilDiv(wanted, run), room(dims[dim].dimClass));
       if (dims[dim].dimClass == DimClass::C)
@@ -118,11 +118,6 @@ private:
         return;
       run *= dims.extent(dim);
     }
-  }
-
-  /// A batch has one dim.
-  bool mayGrow(std::size_t dim) const {
-    return dims[dim].dimClass != DimClass::C || block.sizeOf(DimClass::C) == block.counts[dim];
   }
 
   /// Elements along a class for which there is room beside those of the others.

@@ -44,9 +44,9 @@ struct BlockFormat {
   /// A block of C is computed in scratch, each product of a batch in the order of C, and copied
   /// when it is complete.
   bool resultInScratch = false;
-  /// A dim of a batch of products whose packed blocks lie so many elements apart: tensors that are
-  /// contiguous along it are read in longer pieces.
-  BlockDim batch = {};
+  /// The dims of a batch of products, the first the fastest, whose packed blocks lie so many
+  /// elements apart: tensors that are contiguous along them are read in longer pieces.
+  std::vector<BlockDim> batch = {};
   int64_t aBatch = 0, bBatch = 0;
 };
 
@@ -57,26 +57,22 @@ struct BlockFormat {
 /// compute, and C is left alone.
 template <class T> class BlockKernel {
 public:
+  /// By dim of a role or of the batch: the indices that a block has, `count` or the rest.
+  using Counts = std::initializer_list<int64_t>;
+
   /// \param m, n, k the dims of each role, from the fastest in A and B to the slowest
   BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
               std::initializer_list<BlockDim> k, const BlockFormat &format);
 
   /// Copies a block of the tensor A, whose first element is \p source, into panels.
-  /// \param m, k the indices of each dim that the block has: `count`, or the rest
-  /// \param batch the same of the batch
-  void packA(T *target, const T *source, std::initializer_list<int64_t> m,
-             std::initializer_list<int64_t> k, int64_t batch = 1) const noexcept;
+  void packA(T *target, const T *source, Counts m, Counts k, Counts batch = {}) const noexcept;
   /// Copies a block of the tensor B into columns along k.
-  void packB(T *target, const T *source, std::initializer_list<int64_t> k,
-             std::initializer_list<int64_t> n, int64_t batch = 1) const noexcept;
+  void packB(T *target, const T *source, Counts k, Counts n, Counts batch = {}) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
   /// \param scratch for as many blocks of C as a batch has products, if the format wants one
-  /// \param m, n, k the indices of each dim that the block has: `count`, or the rest
-  /// \param batch the same of the batch
-  void operator()(const T *a, const T *b, T *c, T *scratch, std::initializer_list<int64_t> m,
-                  std::initializer_list<int64_t> n, std::initializer_list<int64_t> k,
-                  bool accumulate, int64_t batch = 1) const noexcept;
+  void operator()(const T *a, const T *b, T *c, T *scratch, Counts m, Counts n, Counts k,
+                  bool accumulate, Counts batch = {}) const noexcept;
 
 private:
   /// A row of neighbours in C.
@@ -111,7 +107,7 @@ private:
     std::vector<Tiles> variants;
     std::vector<int64_t> sizes; ///< of tiles that occur
 
-    std::size_t variantOf(std::initializer_list<int64_t> counts) const noexcept;
+    std::size_t variantOf(Counts counts) const noexcept;
     int64_t count(std::size_t dim, std::size_t variant) const;
     int64_t elements(std::size_t variant) const;
     /// Elements from the first on with one distance in C.
@@ -127,8 +123,7 @@ private:
     std::size_t indexOfSize(int64_t size);
   };
 
-  void packAcross(T *target, const T *source, std::initializer_list<int64_t> m,
-                  std::initializer_list<int64_t> k, int64_t batch) const noexcept;
+  void packAcross(T *target, const T *source, Counts m, Counts k, Counts batch) const noexcept;
   void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, const Tiles &tilesN,
                 const Tile &tileK, bool accumulate) const noexcept;
   void fetchKernels();
@@ -142,8 +137,8 @@ private:
                           const Tile &k) const noexcept;
   void placeInScratch();
   /// Brings the products that were computed in scratch to where they lie in C.
-  void copyScratch(T *c, const T *scratch, std::initializer_list<int64_t> m,
-                   std::initializer_list<int64_t> n, bool accumulate, int64_t batch) const noexcept;
+  void copyScratch(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
+                   Counts batch) const noexcept;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;

@@ -26,6 +26,9 @@ inline constexpr int64_t kPanelVectors = 4;
 /// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
+/// A block of C in scratch has the order in which tiles are written where a batch has so many bytes
+/// of C next to each other: the copy exchanges dims in any case.
+inline constexpr int64_t kLongBatchBytes = 64;
 /// Columns of a panel of B where A is fetched from memory during the product.
 inline constexpr int64_t kFetchingColumns = 24;
 

@@ -296,7 +296,7 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
                                                .accumulates = !pastCaches,
                                                .pastCaches = pastCaches,
                                                .resultInScratch = isInScratch,
-                                               .batch = {kCount, kBatch, 1, 1, inC[2]},
+                                               .batch = {{kCount, kBatch, 1, 1, inC[2]}},
                                                .aBatch = kRows * kK + 3,
                                                .bBatch = kK * kN + 1});
           std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
@@ -308,11 +308,11 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
             std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
             constexpr int64_t kBeyond = 64;
             std::vector<TypeParam> scratch((isInScratch ? kM * kN * kCount : 0) + kBeyond, -7);
-            kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, count);
-            kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, count);
+            kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, {count});
+            kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, {count});
             const auto multiply = [&](bool accumulate) {
               kernel(packedA.data(), packedB.data(), c.data() + first * inC[2], scratch.data(),
-                     {kM}, {kN}, {kK}, accumulate, count);
+                     {kM}, {kN}, {kK}, accumulate, {count});
             };
             multiply(false);
             if (!pastCaches)
@@ -333,6 +333,51 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
               }
         }
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+/// A batch of two dims, which lie in another order in B and C than in A, the first in two parts.
+TYPED_TEST(BlockKernelTest, BatchOfTwoDims) {
+  constexpr int64_t kM = 9, kN = 5, kK = 4, kP = 5, kCountP = 3, kQ = 2, kRows = 16;
+  constexpr int64_t kBatch = kP * kQ;
+  for (const bool isInScratch : {false, true}) {
+    // A[m,k,q,p], B[n,k,p,q], C[q,n,p,m]
+    const BlockKernel<TypeParam> kernel(
+        {{kM, kM, kBatch * kK, 0, 1}}, {{kN, kN, 0, kBatch * kK, kM * kP}},
+        {{kK, kK, kBatch, kBatch, 0}},
+        {.aK = kRows,
+         .bN = kK,
+         .panelDims = 1,
+         .panelCount = kM,
+         .aPanel = kRows * kK,
+         .resultInScratch = isInScratch,
+         .batch = {{kCountP, kP, 1, kQ, kM}, {kQ, kQ, kP, 1, kM * kP * kN}},
+         .aBatch = kRows * kK,
+         .bBatch = kK * kN});
+    std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
+    std::iota(a.begin(), a.end(), TypeParam(1));
+    std::iota(b.begin(), b.end(), TypeParam(1));
+    for (int64_t first = 0; first < kP; first += kCountP) {
+      const int64_t count = std::min(kCountP, kP - first);
+      std::vector<TypeParam> packedA(kRows * kK * kCountP * kQ, -7);
+      std::vector<TypeParam> packedB(kK * kN * kCountP * kQ, -7);
+      std::vector<TypeParam> scratch(kM * kN * kCountP * kQ, -7);
+      kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, {count, kQ});
+      kernel.packB(packedB.data(), b.data() + first * kQ, {kK}, {kN}, {count, kQ});
+      kernel(packedA.data(), packedB.data(), c.data() + first * kM, scratch.data(), {kM}, {kN},
+             {kK}, false, {count, kQ});
+    }
+    for (int64_t p = 0; p < kP; ++p)
+      for (int64_t q = 0; q < kQ; ++q)
+        for (int64_t n = 0; n < kN; ++n)
+          for (int64_t m = 0; m < kM; ++m) {
+            TypeParam sum = 0;
+            for (int64_t k = 0; k < kK; ++k)
+              sum += a[static_cast<std::size_t>(((m * kK + k) * kQ + q) * kP + p)] *
+                     b[static_cast<std::size_t>(((n * kK + k) * kP + p) * kQ + q)];
+            ASSERT_EQ(c[static_cast<std::size_t>(((q * kN + n) * kP + p) * kM + m)], sum)
+                << "in scratch " << isInScratch << ", at " << m << " " << n << " " << p << " " << q;
+          }
+  }
 }
 
 /// Runs of C of every length up to some vectors, alone and between columns.
