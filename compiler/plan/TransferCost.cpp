@@ -15,15 +15,6 @@ namespace einsumc {
 
 namespace {
 
-/// Ranks that hold something of a tensor.
-int64_t holders(const Layout &layout) {
-  int64_t result = 1;
-  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
-    if (layout.axes[axis].kind != AxisKind::Root)
-      result *= layout.grid.extents[axis];
-  return result;
-}
-
 /// The most parts that a layout cuts each position into.
 std::vector<double> partsOf(const Layout &layout) {
   std::vector<double> parts(layout.extents.size(), 1);
@@ -42,6 +33,15 @@ double copiesOf(const Layout &layout, AxisKind kind) {
     if (layout.axes[axis].kind == kind)
       result *= static_cast<double>(layout.grid.extents[axis]);
   return result;
+}
+
+/// What the rank with the largest block has of all that ranks have of a tensor, copies and sums
+/// counted: blocks may be uneven, and ranks without any.
+double largestShare(const Layout &layout) {
+  double all = copiesOf(layout, AxisKind::Copy) * copiesOf(layout, AxisKind::Partial);
+  for (const int64_t extent : layout.extents)
+    all *= static_cast<double>(extent);
+  return static_cast<double>(layout.localSize(layout.grid.firstRank)) / all;
 }
 
 /// Messages of the rank that sends or gets the most: its block meets so many of the other layout's,
@@ -85,7 +85,7 @@ std::vector<Link> TransferCost::stepLinks(const Stepping &stepping) const {
 double TransferCost::exchangeSeconds(const Layout &from, const Layout &to, int64_t crossing,
                                      int64_t elementBytes) const {
   const auto volume = static_cast<double>(crossing * elementBytes);
-  const double busiest = volume / static_cast<double>(std::min(holders(from), holders(to)));
+  const double busiest = volume * std::max(largestShare(from), largestShare(to));
   // What arrives, and what was there, is read and written once.
   const double copied = 2 * static_cast<double>(to.localSize(to.grid.firstRank) * elementBytes);
   double seconds = copied / machine.memoryBandwidth;
@@ -126,6 +126,7 @@ void append(const Placement &placement, std::vector<int64_t> &key) {
 const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, const Placement &from,
                                            const Placement &to) const {
   std::vector<int64_t> key = tree.extents(tensor);
+  key.reserve(key.size() + 2 * (2 + 4 * std::max(from.axes.size(), to.axes.size())));
   key.push_back(-1);
   append(from, key);
   key.push_back(-1);

@@ -53,7 +53,8 @@ private:
   double secondsOfReading(double bytes) const;
   /// Seconds that one exchange of messages takes: of the busiest rank its messages, the larger of
   /// what it sends and gets, and what it copies into place.
-  /// \param crossing elements that cross ranks (transferVolume), which share them evenly
+  /// \param crossing elements that cross ranks (transferVolume), of which a rank sends and gets as
+  /// large a part as it has of all blocks
   double exchangeSeconds(const Layout &from, const Layout &to, int64_t crossing,
                          int64_t elementBytes) const;
   /// From one placement of a tensor to another.
