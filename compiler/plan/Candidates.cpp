@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -232,6 +233,7 @@ public:
     Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping)};
     Candidate &candidate = variant.candidate;
     const NodeSchedule &on = candidate.schedule;
+    mostRanks = std::max(mostRanks, on.grid.size());
     if (limits.isSparing)
       candidate.bytes = bytesOf(candidate);
     const double seconds = runBound(tree, node, on, stepping, machine, transfers);
@@ -250,11 +252,13 @@ public:
     std::vector<Candidate> kept;
     auto keep = [&](Entry &entry) {
       if (llvm::none_of(kept, [&](const Candidate &at) { return dominates(at, *entry.best); }))
-        kept.push_back(std::move(*entry.best));
+        kept.push_back(*entry.best);
     };
     while (!queue.empty() && kept.size() < fastest)
       keep(all[popFastest()]);
-    if (kept.size() == limits.candidates)
+    for (const std::size_t line : linesBeside(kept))
+      keep(all[line]);
+    if (kept.size() >= limits.candidates)
       return kept;
     std::vector<std::size_t> rest;
     while (!queue.empty())
@@ -328,6 +332,28 @@ private:
     }
   }
 
+  /// The entries of all ranks along one dim, each dim's fastest, that are none of those kept. Such
+  /// a cut neighbours often have in common, whatever copies of operands are charged here.
+  std::vector<std::size_t> linesBeside(const std::vector<Candidate> &kept) {
+    std::map<DimId, std::size_t> lines;
+    for (std::size_t e = 0; e < all.size(); ++e) {
+      const NodeSchedule &on = candidateOf(all[e]).schedule;
+      if (on.axes.size() != 1 || !on.axes[0].loopDim || on.grid.size() != mostRanks)
+        continue;
+      const auto [line, isNew] = lines.try_emplace(*on.axes[0].loopDim, e);
+      if (!isNew && all[e].leastScore() < all[line->second].leastScore())
+        line->second = e;
+    }
+    std::vector<std::size_t> beside;
+    for (const auto &[dim, e] : lines) {
+      while (!all[e].isSettled())
+        evaluateNext(all[e]);
+      if (llvm::none_of(kept, [&](const Candidate &at) { return isAlike(at, *all[e].best); }))
+        beside.push_back(e);
+    }
+    return beside;
+  }
+
   /// Finds the cost of the candidate with the least bound.
   void evaluateNext(Entry &entry) const {
     auto *const next = llvm::min_element(
@@ -360,12 +386,16 @@ private:
            a.bytes == b.bytes;
   }
 
+  /// Any of an entry's: they need and leave the same.
+  static const Candidate &candidateOf(const Entry &entry) {
+    return entry.best ? *entry.best : entry.open.front().candidate;
+  }
+
   /// Where a candidate belongs: one that needs and leaves the same, or a new one.
   Entry &entryOf(const Candidate &candidate) {
     const llvm::hash_code hash = hashOf(candidate);
     for (Entry &entry : all)
-      if (entry.hash == hash &&
-          isAlike(entry.best ? *entry.best : entry.open.front().candidate, candidate))
+      if (entry.hash == hash && isAlike(candidateOf(entry), candidate))
         return entry;
     Entry &entry = all.emplace_back();
     entry.hash = hash;
@@ -407,6 +437,7 @@ private:
   const TransferCost &transfers;
   const CandidateLimits &limits;
   std::size_t number = 0; ///< of candidates so far
+  int64_t mostRanks = 1;  ///< of these
   std::deque<Entry> all;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
 };

@@ -50,7 +50,8 @@ struct CandidateLimits {
 /// there, since where it comes from is its own choice.
 ///
 /// Left out is what another candidate with moves before and after it does at least as fast, and,
-/// when memory is short, with no more bytes.
+/// when memory is short, with no more bytes. Beyond the limit there are, of all ranks along one
+/// dim, each dim's fastest.
 std::vector<Candidate> candidatesOf(const Tree &tree, NodeId node, const Machine &machine,
                                     const TransferCost &transfers, const RankRange &ranks,
                                     const std::vector<int> &lifetimes,

@@ -53,8 +53,8 @@ public:
   Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
               const std::vector<int> &lifetimes, const CutLimits &limits,
               std::size_t mostAxes = kMostAxes, double slowdown = 1)
-      : machine(machine), limits(limits), slowdown(slowdown), link(machine.linkOf(ranks)),
-        flops(machine.flopsPerSecond(tree.elementType())),
+      : machine(machine), limits(limits), mostRanks(ranks), slowdown(slowdown),
+        link(machine.linkOf(ranks)), flops(machine.flopsPerSecond(tree.elementType())),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))) {
     chooseDims(tree, node, lifetimes);
     for (const Role role : rolesOf(tree, node)) {
@@ -82,12 +82,17 @@ public:
                       [](const Found *a, const Found *b) { return a->seconds < b->seconds; });
     std::map<std::vector<DimClass>, std::size_t> ofKind;
     std::set<int64_t> sizes;
+    std::set<DimClass> lines;
     std::vector<WorkCut> kept;
     for (const Found *candidate : byTime) {
       std::size_t &count = ofKind[kindOf(*candidate)];
       const bool isFirstOfSize = sizes.insert(sizeOf(*candidate)).second;
+      // Of all ranks along one dim, which neighbours often have in common, also the first of every
+      // class: the bound does not know that an operand may lie where it is needed anyway.
+      const bool isFirstLine = candidate->loops.size() == 1 && sizeOf(*candidate) == mostRanks &&
+                               lines.insert(dims[candidate->loops[0]].dimClass).second;
       if (count >= (kept.size() >= limits.best ? limits.eachKind : limits.best / 3) &&
-          !isFirstOfSize)
+          !isFirstOfSize && !isFirstLine)
         continue;
       ++count;
       WorkCut cut = cutOf(*candidate);
@@ -237,6 +242,7 @@ private:
 
   const Machine &machine;
   const CutLimits &limits;
+  const int64_t mostRanks;
   const double slowdown; ///< of compute, over what flops and bandwidth allow
   const Link &link;
   const double flops, elementBytes;
