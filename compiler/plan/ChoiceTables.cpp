@@ -15,9 +15,6 @@ namespace einsumc {
 
 namespace {
 
-/// Entries up to which joint choices are exact: those of three tensors with 64 choices each.
-constexpr std::size_t kLargestTable = std::size_t{1} << 18;
-
 /// Seconds that nothing takes.
 constexpr double kNever = 1e30;
 
@@ -37,8 +34,8 @@ template <class T> struct Distinct {
 } // namespace
 
 ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers, int64_t ranks,
-                           std::vector<TensorChoices> given)
-    : tree(tree), transfers(transfers), ranks(ranks), choices(std::move(given)) {
+                           std::vector<TensorChoices> given, bool isDraft)
+    : tree(tree), transfers(transfers), ranks(ranks), isDraft(isDraft), choices(std::move(given)) {
   for (NodeId id = 0; id < tree.size(); ++id) {
     const TensorChoices &of = choices[static_cast<std::size_t>(id)];
     counts.push_back(of.homes.size());
@@ -130,8 +127,16 @@ std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {
   return tables;
 }
 
+SearchLimits ChoiceTables::limitsAt(const BytePrices &prices) const {
+  // Joint choices of three tensors with 64 choices each are exact, and those of some more.
+  SearchLimits limits{.largestTable = std::size_t{1} << 18};
+  if (isDraft || !prices.empty()) // Prices are many, and none of them the last word.
+    limits.mostWork = 0;
+  return limits;
+}
+
 std::vector<std::size_t> ChoiceTables::cheapest(const BytePrices &prices) const {
-  return minimiseSum(counts, tablesAt(prices), kLargestTable);
+  return minimiseSum(counts, tablesAt(prices), limitsAt(prices));
 }
 
 std::vector<std::size_t> ChoiceTables::cheapestWith(NodeId tensor, std::size_t choice,
@@ -141,7 +146,7 @@ std::vector<std::size_t> ChoiceTables::cheapestWith(NodeId tensor, std::size_t c
   for (std::size_t other = 0; other < counts[index]; ++other)
     if (other != choice)
       tables[index].values[other] += kNever; // The table of the tensor alone is at its place.
-  return minimiseSum(counts, tables, kLargestTable);
+  return minimiseSum(counts, tables, limitsAt(prices));
 }
 
 std::vector<std::size_t> ChoiceTables::withChoice(std::vector<std::size_t> chosen, NodeId tensor,

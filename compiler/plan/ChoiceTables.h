@@ -33,8 +33,9 @@ using BytePrices = std::vector<double>;
 class ChoiceTables {
 public:
   /// \param ranks of the schedule
+  /// \param isDraft choices of DAGs may be less than the best, in little time
   ChoiceTables(const Tree &tree, const TransferCost &transfers, int64_t ranks,
-               std::vector<TensorChoices> choices);
+               std::vector<TensorChoices> choices, bool isDraft);
 
   /// By tensor: the choice with which the sum of all their times is least, and of what bytes cost.
   std::vector<std::size_t> cheapest(const BytePrices &prices = {}) const;
@@ -69,6 +70,7 @@ private:
     CostTable bytes;   ///< of the copy that is made of it
   };
 
+  SearchLimits limitsAt(const BytePrices &prices) const;
   std::vector<CostTable> tablesAt(const BytePrices &prices) const;
   void addEdge(NodeId user, std::size_t operand);
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
@@ -79,6 +81,7 @@ private:
   const Tree &tree;
   const TransferCost &transfers;
   const int64_t ranks;
+  const bool isDraft;
   const std::vector<TensorChoices> choices;
   std::vector<std::size_t> counts;
   std::vector<NodeId> firstUses, lastUses; ///< by tensor: the nodes while which it is stored

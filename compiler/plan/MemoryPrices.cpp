@@ -20,7 +20,7 @@ public:
          const std::function<double(const Choices &)> &bytes)
       : tables(tables), memory(memory), bytes(bytes) {}
 
-  Choices run() {
+  Choices run(bool isThorough) {
     best = tables.cheapest();
     bestBytes = bytes(best);
     if (bestBytes <= memory)
@@ -28,7 +28,8 @@ public:
     BytePrices prices = raise();
     if (bestBytes <= memory)
       prices = lower(prices);
-    improve(prices);
+    if (isThorough)
+      improve(prices);
     return best;
   }
 
@@ -79,7 +80,7 @@ private:
     int tries = 0;
     for (NodeId tensor = 0; tensor < tables.size(); ++tensor)
       for (std::size_t choice = 0; choice < tables.of(tensor).candidates.size(); ++choice)
-        for (const BytePrices &at : {BytePrices(), prices}) {
+        for (const BytePrices &at : {BytePrices(prices.size()), prices}) {
           if (tries++ == kMostTries)
             return;
           offer(tables.cheapestWith(tensor, choice, at));
@@ -109,8 +110,8 @@ private:
 } // namespace
 
 Choices cheapestWithin(const ChoiceTables &tables, double memory,
-                       const std::function<double(const Choices &)> &bytes) {
-  return Market(tables, memory, bytes).run();
+                       const std::function<double(const Choices &)> &bytes, bool isThorough) {
+  return Market(tables, memory, bytes).run(isThorough);
 }
 
 } // namespace einsumc

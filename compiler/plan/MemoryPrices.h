@@ -15,13 +15,14 @@ namespace einsumc {
 
 /// The choices that take the least time of those found that need no more memory than there is.
 /// Nodes where bytes are too many raise their price until all fit; then all prices are lowered
-/// together as far as they still do, and each tensor's other choices are tried (H. Everett,
-/// "Generalized Lagrange multiplier method for solving problems of optimum allocation of
+/// together as far as they still do, and, to be thorough, each tensor's other choices are tried (H.
+/// Everett, "Generalized Lagrange multiplier method for solving problems of optimum allocation of
 /// resources", Operations Research 11, 1963). Where nothing fits, the choices that need the least.
 /// \param bytes what choices need, exactly
 std::vector<std::size_t>
 cheapestWithin(const ChoiceTables &tables, double memory,
-               const std::function<double(const std::vector<std::size_t> &)> &bytes);
+               const std::function<double(const std::vector<std::size_t> &)> &bytes,
+               bool isThorough);
 
 } // namespace einsumc
 

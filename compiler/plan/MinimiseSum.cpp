@@ -21,8 +21,19 @@ using Choices = std::vector<std::size_t>;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRounds = 4;
 
+/// How far apart a variable's choices are in a table; 0 if it is none of the table's.
+std::size_t strideIn(const CostTable &table, const Choices &extents, std::size_t variable) {
+  std::size_t stride = 1;
+  for (std::size_t v : llvm::reverse(table.variables)) {
+    if (v == variable)
+      return stride;
+    stride *= extents[v];
+  }
+  return 0;
+}
+
 /// Steps through all combinations of some variables' choices, and through the places of these in
-/// several tables.
+/// several tables, with choice 0 of the tables' other variables.
 class Combinations {
 public:
   Combinations(const Choices &extents, std::vector<std::size_t> variables,
@@ -30,19 +41,15 @@ public:
       : extents(extents), variables(std::move(variables)), choice(this->variables.size()),
         places(tables.size()) {
     for (const CostTable *table : tables) {
-      std::vector<std::size_t> strides(this->variables.size());
-      std::size_t stride = 1;
-      for (std::size_t v : llvm::reverse(table->variables)) {
-        const auto at = llvm::find(this->variables, v) - this->variables.begin();
-        strides[static_cast<std::size_t>(at)] = stride;
-        stride *= extents[v];
-      }
+      std::vector<std::size_t> strides;
+      for (std::size_t v : this->variables)
+        strides.push_back(strideIn(*table, extents, v));
       steps.push_back(std::move(strides));
     }
   }
 
   const std::vector<std::size_t> &at() const { return places; }
-  std::size_t last() const { return choice.back(); }
+  std::size_t of(std::size_t variable) const { return choice[variable]; }
 
   /// The next combination, the last variable's choice the fastest; false after the last one.
   bool next() {
@@ -85,9 +92,12 @@ public:
       jointSizes.push_back(jointSize(v));
   }
 
-  /// Chooses for all variables but the held ones, which keep their part of \p chosen.
-  void run(Choices &chosen) {
-    for (std::size_t step = 0; step < extents.size(); ++step) {
+  /// Chooses for all variables but the held ones, which keep their part of \p chosen: those of
+  /// \p first, and as many more as it takes.
+  void run(Choices &chosen, const std::vector<std::size_t> &first = {}) {
+    for (std::size_t variable : first)
+      hold(variable, chosen);
+    for (std::size_t step = first.size(); step < extents.size(); ++step) {
       const std::size_t variable = smallestBucket();
       if (jointSizes[variable] <= largestTable)
         eliminate(variable);
@@ -103,6 +113,8 @@ public:
   }
 
   const std::vector<std::size_t> &heldVariables() const { return held; }
+  /// Entries of the joint tables that were gone through.
+  std::size_t work() const { return entries; }
 
 private:
   /// A variable that is gone, and its best choice by those of its neighbours.
@@ -144,25 +156,27 @@ private:
   }
 
   void eliminate(std::size_t variable) {
+    entries += jointSizes[variable];
     Bucket bucket{variable, neighbours(variable), {}};
     std::vector<const CostTable *> joined;
     for (std::size_t t : users[variable])
       joined.push_back(&tables[t]);
-    std::vector<std::size_t> all = bucket.scope;
-    all.push_back(variable);
+    std::vector<std::size_t> strides;
+    for (const CostTable *table : joined)
+      strides.push_back(strideIn(*table, extents, variable));
     CostTable rest{bucket.scope, {}};
-    Combinations combinations(extents, all, joined);
+    std::vector<double> sums(extents[variable]);
+    Combinations combinations(extents, bucket.scope, joined);
     do {
-      double sum = 0;
-      for (std::size_t t = 0; t < joined.size(); ++t)
-        sum += joined[t]->values[combinations.at()[t]];
-      if (combinations.last() == 0) {
-        rest.values.push_back(sum);
-        bucket.best.push_back(0);
-      } else if (sum < rest.values.back()) {
-        rest.values.back() = sum;
-        bucket.best.back() = combinations.last();
+      std::ranges::fill(sums, 0.0);
+      for (std::size_t t = 0; t < joined.size(); ++t) {
+        const double *const values = joined[t]->values.data() + combinations.at()[t];
+        for (std::size_t choice = 0; choice < sums.size(); ++choice)
+          sums[choice] += values[choice * strides[t]];
       }
+      const auto least = std::ranges::min_element(sums); // The first of equals.
+      rest.values.push_back(*least);
+      bucket.best.push_back(static_cast<std::size_t>(least - sums.begin()));
     } while (combinations.next());
     buckets.push_back(std::move(bucket));
     replaceTables(variable, {std::move(rest)});
@@ -218,6 +232,7 @@ private:
   std::vector<bool> isLeft;
   std::vector<Bucket> buckets;
   std::vector<std::size_t> held;
+  std::size_t entries = 0;
 };
 
 /// Gives a variable its best choice for those of the others; whether that changes it.
@@ -265,23 +280,6 @@ Choices optimisticChoices(const Choices &extents, const std::vector<CostTable> &
   return best;
 }
 
-/// Improves choices until nothing gets better. Returns whether the result is exact.
-bool improveAll(const Choices &extents, const std::vector<CostTable> &tables,
-                std::size_t largestTable, Choices &chosen) {
-  for (int round = 0; round < kRounds; ++round) {
-    Elimination elimination(extents, tables, largestTable);
-    elimination.run(chosen);
-    if (elimination.heldVariables().empty())
-      return true;
-    bool changed = false;
-    for (std::size_t variable : elimination.heldVariables())
-      changed = improve(variable, extents, tables, chosen) || changed;
-    if (!changed)
-      break;
-  }
-  return false;
-}
-
 double sumOf(const Choices &extents, const std::vector<CostTable> &tables, const Choices &chosen) {
   double sum = 0;
   for (const CostTable &table : tables)
@@ -289,16 +287,106 @@ double sumOf(const Choices &extents, const std::vector<CostTable> &tables, const
   return sum;
 }
 
+/// Choices of which some are held, improved.
+class HeldSearch {
+public:
+  HeldSearch(const Choices &extents, const std::vector<CostTable> &tables,
+             const SearchLimits &limits)
+      : extents(extents), tables(tables), limits(limits) {}
+
+  /// Whether the result is exact: nothing had to be held, or all choices of what was were tried.
+  bool run(Choices &chosen) {
+    for (int round = 0; round < kRounds; ++round) {
+      Elimination elimination(extents, tables, limits.largestTable);
+      elimination.run(chosen);
+      held = elimination.heldVariables();
+      workOfRun = elimination.work();
+      if (held.empty())
+        return true;
+      bool changed = false;
+      for (std::size_t variable : held)
+        changed = improve(variable, extents, tables, chosen) || changed;
+      if (!changed)
+        break;
+    }
+    least = sumOf(extents, tables, chosen);
+    if (combinationsOfHeld() <= mostRuns()) {
+      tryAll(chosen);
+      return true;
+    }
+    tryEach(chosen);
+    return false;
+  }
+
+private:
+  std::size_t mostRuns() const { return limits.mostWork / std::max<std::size_t>(workOfRun, 1); }
+
+  std::size_t combinationsOfHeld() const {
+    std::size_t product = 1;
+    for (std::size_t variable : held)
+      if (__builtin_mul_overflow(product, extents[variable], &product))
+        return kNone;
+    return product;
+  }
+
+  /// Takes the best choices with the held ones given, if they are better.
+  bool tryWith(Choices tried, Choices &chosen) {
+    Elimination elimination(extents, tables, limits.largestTable);
+    elimination.run(tried, held);
+    const double sum = sumOf(extents, tables, tried);
+    if (sum >= least)
+      return false;
+    least = sum;
+    chosen = std::move(tried);
+    return true;
+  }
+
+  void tryAll(Choices &chosen) {
+    Combinations combinations(extents, held, {});
+    Choices tried = chosen;
+    do {
+      for (std::size_t i = 0; i < held.size(); ++i)
+        tried[held[i]] = combinations.of(i);
+      tryWith(tried, chosen);
+    } while (combinations.next());
+  }
+
+  /// One held variable after the other, with the best of all that are not held, as long as that is
+  /// not too much work.
+  void tryEach(Choices &chosen) {
+    std::size_t left = mostRuns();
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t variable : held)
+        for (std::size_t choice = 0; choice < extents[variable]; ++choice) {
+          if (left-- == 0)
+            return;
+          Choices tried = chosen;
+          tried[variable] = choice;
+          changed = tryWith(std::move(tried), chosen) || changed;
+        }
+    }
+  }
+
+  const Choices &extents;
+  const std::vector<CostTable> &tables;
+  const SearchLimits limits;
+  std::vector<std::size_t> held;
+  std::size_t workOfRun = 0;
+  double least = 0;
+};
+
 } // namespace
 
 std::vector<std::size_t> minimiseSum(const std::vector<std::size_t> &choices,
                                      const std::vector<CostTable> &tables,
-                                     std::size_t largestTable) {
+                                     const SearchLimits &limits) {
   Choices chosen(choices.size(), 0);
-  if (improveAll(choices, tables, largestTable, chosen))
+  HeldSearch search(choices, tables, limits);
+  if (search.run(chosen))
     return chosen;
   Choices other = optimisticChoices(choices, tables);
-  improveAll(choices, tables, largestTable, other);
+  search.run(other);
   return sumOf(choices, tables, other) < sumOf(choices, tables, chosen) ? other : chosen;
 }
 

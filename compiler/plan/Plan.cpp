@@ -26,7 +26,7 @@ namespace {
 class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
-      : tree(tree), options(options), anyMemory(withoutMemory(options)),
+      : tree(tree), options(options), draft(draftOf(options)), anyMemory(withoutMemory(draft)),
         lists(tree, machine, options.ranks), estimate(tree, machine, [&options](NodeId node) {
           return options.fixed.nodes.count(node) == 0;
         }) {}
@@ -45,12 +45,18 @@ public:
     }
     if (options.mayGroup)
       tryGroups(std::min(options.ranks, kFewer * used));
+    if (isBestDraft)
+      improveDraft();
     return std::move(best);
   }
 
 private:
   static constexpr int64_t kFewer = 4;
 
+  static PlanOptions draftOf(PlanOptions options) {
+    options.isDraft = true;
+    return options;
+  }
   static PlanOptions withoutMemory(PlanOptions options) {
     options.memory.reset();
     return options;
@@ -72,7 +78,7 @@ private:
   bool tryRanges(std::vector<RankRange> ranges) { return tryRanges(std::move(ranges), options); }
 
   /// Whether they are better than all before.
-  /// \param how the options, or `anyMemory`: then the fastest plan must fit as it is
+  /// \param how the options, or `draft`, or `anyMemory`: then the fastest plan must fit as it is
   bool tryRanges(std::vector<RankRange> ranges, const PlanOptions &how) {
     if (llvm::is_contained(tried, ranges))
       return false;
@@ -81,9 +87,18 @@ private:
     const bool mayBe = how.memory == options.memory || storedBytes(tree, planner->schedule()) <=
                                                            static_cast<double>(*options.memory);
     const bool isBetter = mayBe && (!best || planner->isBetterThan(*best));
-    if (isBetter)
+    if (isBetter) {
       best = std::move(planner);
+      isBestDraft = how.isDraft && !options.isDraft;
+    }
     return isBetter;
+  }
+
+  /// Plans the ranks of the best draft with all effort.
+  void improveDraft() {
+    auto planner = std::make_unique<Planner>(lists, options, best->rangesOfNodes());
+    if (!best->isBetterThan(*planner))
+      best = std::move(planner);
   }
 
   /// Groups that are so much faster by the estimate that a large tree is planned with them alone.
@@ -112,7 +127,7 @@ private:
       std::vector<RankRange> groups = rankGroups(tree, ranks, estimate);
       if (groups != onRanks(ranks) && llvm::is_contained(tried, groups))
         continue;
-      const bool helps = groups != onRanks(ranks) && tryRanges(std::move(groups));
+      const bool helps = groups != onRanks(ranks) && tryRanges(std::move(groups), draft);
       failures = helps ? 0 : failures + 1;
     }
   }
@@ -135,10 +150,12 @@ private:
 
   const Tree &tree;
   const PlanOptions &options;
-  const PlanOptions anyMemory; ///< the same without a limit
+  const PlanOptions draft;     ///< the same for plans that are compared
+  const PlanOptions anyMemory; ///< and without a limit
   CandidateLists lists;
   NodeEstimate estimate;
   std::unique_ptr<Planner> best;
+  bool isBestDraft = false;
   std::vector<std::vector<RankRange>> tried;
 };
 

@@ -23,6 +23,8 @@ struct PlanOptions {
   std::optional<int64_t> memory = std::nullopt;
   /// Independent nodes may be computed at the same time, each on some of the ranks.
   bool mayGroup = true;
+  /// One of many plans that are compared: of DAGs, and where memory is short, found in little time.
+  bool isDraft = false;
 };
 
 /// The schedule of the tree that is predicted to take the least time (costOf) of those that its

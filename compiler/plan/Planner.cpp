@@ -59,16 +59,17 @@ std::vector<std::vector<Alternative>> Planner::alternatives(std::size_t most) co
 }
 
 void Planner::decide() {
-  tables.emplace(tree, transfers, options.ranks, choices());
+  tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
   chosen = tables->cheapest();
   const auto memory = static_cast<double>(options.memory.value_or(0));
   if (!options.memory || storedBytes(tree, completed(chosen)) <= memory)
     return;
   isSparing = true;
-  tables.emplace(tree, transfers, options.ranks, choices());
-  chosen = cheapestWithin(*tables, memory, [&](const std::vector<std::size_t> &tried) {
+  tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
+  const auto bytes = [&](const std::vector<std::size_t> &tried) {
     return storedBytes(tree, completed(tried));
-  });
+  };
+  chosen = cheapestWithin(*tables, memory, bytes, !options.isDraft);
 }
 
 std::vector<TensorChoices> Planner::choices() {

@@ -28,6 +28,9 @@ public:
 
   Schedule schedule() const { return completed(chosen); }
 
+  /// By node.
+  const std::vector<RankRange> &rangesOfNodes() const { return ranges; }
+
   /// Of the whole tree, with reading inputs and what is added for doubt.
   double seconds() const { return tables->seconds(chosen); }
 

@@ -83,7 +83,8 @@ TEST(MinimiseSum, IsNeverMoreThanOfChoicesZeroWithSmallTables) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     const Problem problem = randomProblem(seed);
     for (const std::size_t largest : {1, 4, 8}) {
-      const Choices chosen = minimiseSum(problem.extents, problem.tables, largest);
+      const Choices chosen =
+          minimiseSum(problem.extents, problem.tables, {.largestTable = largest, .mostWork = 0});
       EXPECT_LE(sum(problem.extents, problem.tables, chosen),
                 sum(problem.extents, problem.tables, Choices(problem.extents.size())))
           << "seed " << seed << ", tables up to " << largest;
@@ -93,8 +94,22 @@ TEST(MinimiseSum, IsNeverMoreThanOfChoicesZeroWithSmallTables) {
 
 TEST(MinimiseSum, HeldVariablesAreImproved) {
   // No table may have more than one entry, so all variables are held at 0 at first.
-  EXPECT_THAT(minimiseSum({2, 2}, {{{0}, {5, 1}}, {{1}, {1, 5}}, {{0, 1}, {0, 9, 2, 0}}}, 1),
+  EXPECT_THAT(minimiseSum({2, 2}, {{{0}, {5, 1}}, {{1}, {1, 5}}, {{0, 1}, {0, 9, 2, 0}}},
+                          {.largestTable = 1, .mostWork = 0}),
               ElementsAre(1, 0));
+}
+
+TEST(MinimiseSum, AllChoicesOfHeldVariablesAreTried) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const Problem problem = randomProblem(seed);
+    for (const std::size_t largest : {1, 4, 8}) {
+      const Choices chosen =
+          minimiseSum(problem.extents, problem.tables, {.largestTable = largest});
+      EXPECT_EQ(sum(problem.extents, problem.tables, chosen),
+                leastSum(problem.extents, problem.tables))
+          << "seed " << seed << ", tables up to " << largest;
+    }
+  }
 }
 
 TEST(MinimiseSum, TiesGoToZero) {

@@ -32,10 +32,10 @@ std::pair<Tree, Tree> orderedSlice(const Tree &whole, const Machine &machine,
 namespace {
 
 PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
-                      const Options &options) {
+                      const Options &options, bool isDraft = false) {
   auto [declared, tree] = orderedSlice(whole, machine, given, options);
   PlanOptions how{options.ranks, reordered(given, declared, tree), memoryOf(options, machine),
-                  options.groups == GroupChoice::Chosen};
+                  options.groups == GroupChoice::Chosen, isDraft};
   Schedule schedule = plan(tree, machine, how);
   return {std::move(declared), std::move(tree), std::move(how), std::move(schedule)};
 }
@@ -59,7 +59,7 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
   oneByOne.groups = GroupChoice::None;
   const auto costOfSlices = [&](const Slices &tried) {
     with.slices = tried;
-    return costOfPlan(planSlice(whole, machine, with, oneByOne));
+    return costOfPlan(planSlice(whole, machine, with, oneByOne, true));
   };
   const Slices slices =
       chooseSlices(whole, static_cast<double>(*memory), costOfSlices({}), costOfSlices);
