@@ -14,9 +14,13 @@
 #include "compiler/plan/OrderDims.h"
 #include "compiler/plan/Plan.h"
 
+#include "llvm/Support/xxhash.h"
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 namespace einsumc {
 
@@ -30,6 +34,18 @@ constexpr llvm::StringLiteral kTree = "dim b=3, i=7, j=8, k=5, l=1;\n"
                                       "T[b,i,j] = A[b,i,k] * B[b,k,j];\n"
                                       "output Y[i,j] at root = T[b,i,j] * D[j,j];\n"
                                       "output S[j,b] = T[b,i,j];\n";
+
+/// One of the machines, and of limits that bind or do not; the same for the same text.
+Machine machineFor(llvm::StringRef text) {
+  constexpr std::array kNames = {"laptop", "two-socket", "cluster-100g"};
+  const std::size_t which = llvm::xxh3_64bits(text) % (kNames.size() + 1);
+  return which < kNames.size() ? *builtInMachine(kNames[which]) : Machine{};
+}
+std::optional<int64_t> memoryFor(llvm::StringRef text) {
+  constexpr std::array<int64_t, 3> kLimits = {1, 1500, 1 << 20};
+  const std::size_t which = llvm::xxh3_64bits(text) / 16 % (kLimits.size() + 1);
+  return which < kLimits.size() ? std::optional(kLimits[which]) : std::nullopt;
+}
 
 /// \param diagnostics has the text that the places of the tree's nodes point into
 Tree treeToPlan(Diagnostics &diagnostics) {
@@ -71,8 +87,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
 
   require(checkSlices(whole, given->slices).empty(), "slices break a rule", text);
   const Tree declared = slicedTree(whole, given->slices);
-  const Tree tree = orderDims(declared, Machine{}, given->orders);
-  const Schedule schedule = plan(tree, Machine{}, {kRanks, reordered(*given, declared, tree)});
+  const Machine machine = machineFor(text);
+  const std::optional<int64_t> memory = memoryFor(text);
+  const Tree tree = orderDims(declared, machine, given->orders);
+  const Schedule schedule =
+      plan(tree, machine, {kRanks, reordered(*given, declared, tree), memory});
   const std::string plan = printed(tree, schedule);
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree.node(id).kind != NodeKind::Input)
@@ -86,11 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
       readPlan(again.addText("printed", plan), whole, kRanks, again);
   require(reread && reread->slices == given->slices, "slices are lost", plan);
   require(reread && reordered(declared, reread->orders) == tree, "an order is lost", plan);
-  require(printed(tree, einsumc::plan(tree, Machine{},
-                                      {kRanks, reordered(*reread, declared, tree)})) == plan,
+  require(printed(tree, einsumc::plan(tree, machine,
+                                      {kRanks, reordered(*reread, declared, tree), memory})) ==
+              plan,
           "the printed plan is not read as the same plan", plan);
 
-  const LoweredProgram program = lower(tree, Machine{}, schedule);
+  const LoweredProgram program = lower(tree, machine, schedule);
   const auto computed =
       llvm::count_if(tree.nodes(), [](const Node &node) { return node.kind != NodeKind::Input; });
   require(static_cast<int64_t>(program.nodes.size()) == computed, "a node is lost", plan);
