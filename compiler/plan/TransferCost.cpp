@@ -8,6 +8,8 @@
 
 #include "compiler/ir/Moves.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,13 +17,30 @@ namespace einsumc {
 
 namespace {
 
-/// The most parts that a layout cuts each position into.
-std::vector<double> partsOf(const Layout &layout) {
-  std::vector<double> parts(layout.extents.size(), 1);
+using Parts = llvm::SmallVector<double, 8>;
+
+/// The parts that a layout cuts each position into, some of which may be empty.
+Parts partsOf(const Layout &layout) {
+  Parts parts(layout.extents.size(), 1);
   for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
     if (layout.axes[axis].kind == AxisKind::Split)
       parts[static_cast<std::size_t>(layout.axes[axis].position)] *=
           static_cast<double>(layout.grid.extents[axis]);
+  return parts;
+}
+
+/// Elements of the largest block.
+double largestBlock(const Layout &layout) {
+  const Parts parts = partsOf(layout);
+  double size = 1;
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    size *= std::ceil(static_cast<double>(layout.extents[p]) / parts[p]);
+  return size;
+}
+
+/// Parts with something in them.
+Parts filledPartsOf(const Layout &layout) {
+  Parts parts = partsOf(layout);
   for (std::size_t p = 0; p < parts.size(); ++p)
     parts[p] = std::min(parts[p], static_cast<double>(layout.extents[p]));
   return parts;
@@ -41,13 +60,13 @@ double largestShare(const Layout &layout) {
   double all = copiesOf(layout, AxisKind::Copy) * copiesOf(layout, AxisKind::Partial);
   for (const int64_t extent : layout.extents)
     all *= static_cast<double>(extent);
-  return static_cast<double>(layout.localSize(layout.grid.firstRank)) / all;
+  return largestBlock(layout) / all;
 }
 
 /// Messages of the rank that sends or gets the most: its block meets so many of the other layout's,
 /// its own among them.
 double busiestMessages(const Layout &from, const Layout &to) {
-  const std::vector<double> source = partsOf(from), target = partsOf(to);
+  const Parts source = filledPartsOf(from), target = filledPartsOf(to);
   double in = copiesOf(from, AxisKind::Partial), out = copiesOf(to, AxisKind::Copy);
   for (std::size_t p = 0; p < source.size(); ++p) {
     in *= std::ceil(source[p] / target[p]);
@@ -87,7 +106,7 @@ double TransferCost::exchangeSeconds(const Layout &from, const Layout &to, int64
   const auto volume = static_cast<double>(crossing * elementBytes);
   const double busiest = volume * std::max(largestShare(from), largestShare(to));
   // What arrives, and what was there, is read and written once.
-  const double copied = 2 * static_cast<double>(to.localSize(to.grid.firstRank) * elementBytes);
+  const double copied = 2 * largestBlock(to) * static_cast<double>(elementBytes);
   double seconds = copied / machine.memoryBandwidth;
   if (volume > 0) {
     const Link &link = exchangeLink(ranksOf(from.grid, to.grid));
