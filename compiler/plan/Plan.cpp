@@ -34,7 +34,8 @@ public:
   std::unique_ptr<Planner> run() {
     if (isLarge(tree) && options.mayGroup && tryClearGroups() && !best->isShortOfMemory())
       return std::move(best);
-    tryRanges(onRanks(options.ranks));
+    if (tryRanges(onRanks(options.ranks)) && !best->isOverMemory())
+      onAll = best->seconds();
     if (!isAnyFree())
       return std::move(best);
     int64_t used = options.ranks;
@@ -47,6 +48,9 @@ public:
       tryGroups(std::min(options.ranks, kFewer * used));
     return std::move(best);
   }
+
+  /// Of the first choice, with all ranks for each node; nothing if that was left out.
+  std::optional<double> secondsOnAllRanks() const { return onAll; }
 
 private:
   static constexpr int64_t kFewer = 4;
@@ -139,6 +143,7 @@ private:
   CandidateLists lists;
   NodeEstimate estimate;
   std::unique_ptr<Planner> best;
+  std::optional<double> onAll;
   std::vector<std::vector<RankRange>> tried;
 };
 
@@ -148,9 +153,46 @@ Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &optio
   return PlannerChoice(tree, machine, options).run()->schedule();
 }
 
-std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
-                                                   const PlanOptions &options, std::size_t most) {
-  return PlannerChoice(tree, machine, options).run()->alternatives(most);
+namespace {
+
+/// What a tree's nodes have, without regard to what they would have if nothing were fixed.
+Alternatives alternativesAsFixed(const Tree &tree, const Machine &machine,
+                                 const PlanOptions &options, std::size_t most) {
+  PlannerChoice choice(tree, machine, options);
+  const std::unique_ptr<Planner> best = choice.run();
+  const auto slices = static_cast<double>(countSlices(options.fixed.slices));
+  Alternatives result{best->alternatives(most), best->allRanges(), slices * best->seconds(),
+                      choice.secondsOnAllRanks()};
+  if (result.onAllRanks)
+    *result.onAllRanks *= slices;
+  return result;
+}
+
+} // namespace
+
+Alternatives alternatives(const Tree &tree, const Machine &machine, const PlanOptions &options,
+                          std::size_t most) {
+  Alternatives result = alternativesAsFixed(tree, machine, options, most);
+  if (options.fixed.nodes.empty())
+    return result;
+  PlanOptions free = options;
+  free.fixed.nodes.clear();
+  free.fixed.inputs.clear();
+  free.fixed.finals.clear();
+  const Alternatives unfixed = alternativesAsFixed(tree, machine, free, most);
+  for (const auto &[node, on] : options.fixed.nodes) {
+    std::vector<Alternative> &list = result.ofNode[static_cast<std::size_t>(node)];
+    const NodeSchedule &fixed = list.front().schedule;
+    for (Alternative one : unfixed.ofNode[static_cast<std::size_t>(node)]) {
+      one.isPlanned = one.isChosen;
+      one.isChosen = false;
+      if (one.schedule == fixed)
+        list.front().isPlanned = one.isPlanned;
+      else if (list.size() < most)
+        list.push_back(std::move(one));
+    }
+  }
+  return result;
 }
 
 } // namespace einsumc

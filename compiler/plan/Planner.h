@@ -35,6 +35,12 @@ public:
   /// not.
   bool isBetterThan(const Planner &other) const;
 
+  /// Whether even what was chosen does not fit the memory.
+  bool isOverMemory() const;
+
+  /// By node: the ranks that may compute it.
+  const std::vector<RankRange> &allRanges() const { return ranges; }
+
   /// Whether what would be fastest does not fit the memory.
   bool isShortOfMemory() const { return isSparing; }
 

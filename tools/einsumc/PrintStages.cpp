@@ -92,7 +92,7 @@ public:
   JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
-        alternatives(einsumc::alternatives(tree, machine, options, kListed)),
+        alternatives(einsumc::alternatives(tree, machine, options, kListed).ofNode),
         slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
   void run() {
@@ -137,7 +137,7 @@ private:
         json.value(tree.node(operand.node).name);
     });
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
-                  costOf(tree, machine, transfers, schedule, id));
+                  slices * costOf(tree, machine, transfers, schedule, id));
     json.attribute("flops", slices * tree.flops(id));
     json.attribute("communication_bound_bytes",
                    slices * communicationBound(tree, id, schedule.ranks));
@@ -156,11 +156,11 @@ private:
   void writeSchedule(NodeId id, const NodeSchedule &on, const NodeCost &cost) {
     json.attribute("algorithm", algorithmName(tree, id, on));
     json.attribute("schedule", nodeScheduleText(tree, id, on));
-    json.attribute("predicted_seconds", slices * cost.seconds);
-    json.attribute("predicted_compute_seconds", slices * cost.computeSeconds);
-    json.attribute("predicted_transfer_seconds", slices * cost.transferSeconds);
-    json.attribute("predicted_supply_seconds", slices * cost.supplySeconds);
-    json.attribute("predicted_bytes", slices * cost.bytes);
+    json.attribute("predicted_seconds", cost.seconds);
+    json.attribute("predicted_compute_seconds", cost.computeSeconds);
+    json.attribute("predicted_transfer_seconds", cost.transferSeconds);
+    json.attribute("predicted_supply_seconds", cost.supplySeconds);
+    json.attribute("predicted_bytes", cost.bytes);
   }
 
   const Tree &tree;
