@@ -261,25 +261,33 @@ void addStream(const Stepping &stepping, std::size_t traveller, StepTraffic &tra
 
 } // namespace
 
-StepTraffic trafficOf(const Stepping &stepping) {
+StepTraffic trafficOf(const Stepping &stepping, std::size_t traveller) {
   StepTraffic traffic;
-  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
-    const Traveller &traveller = stepping.travellers[t];
-    if (streams(traveller)) {
-      addStream(stepping, t, traffic);
-      continue;
-    }
-    // Each chunk passes to, or comes from, all ranks of its line but its owner.
-    const int64_t others = stepping.work.grid.extents[traveller.axis] - 1;
-    forEachLine(stepping, traveller, kAll, [&](const StepTable &table, int64_t lines) {
-      for (std::size_t s = 0; s < table.steps(); ++s)
-        if (const int64_t elements = volume(table.chunk(t, s)); elements > 0) {
-          traffic.elements += lines * others * elements;
-          traffic.messages += lines * others;
-        }
-    });
+  const Traveller &of = stepping.travellers[traveller];
+  if (streams(of)) {
+    addStream(stepping, traveller, traffic);
+    return traffic;
   }
+  // Each chunk passes to, or comes from, all ranks of its line but its owner.
+  const int64_t others = stepping.work.grid.extents[of.axis] - 1;
+  forEachLine(stepping, of, kAll, [&](const StepTable &table, int64_t lines) {
+    for (std::size_t s = 0; s < table.steps(); ++s)
+      if (const int64_t elements = volume(table.chunk(traveller, s)); elements > 0) {
+        traffic.elements += lines * others * elements;
+        traffic.messages += lines * others;
+      }
+  });
   return traffic;
+}
+
+StepTraffic trafficOf(const Stepping &stepping) {
+  StepTraffic all;
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
+    const StepTraffic traffic = trafficOf(stepping, t);
+    all.elements += traffic.elements;
+    all.messages += traffic.messages;
+  }
+  return all;
 }
 
 namespace {

@@ -194,4 +194,44 @@ double storedBytes(const Tree &tree, const Schedule &schedule) {
   return static_cast<double>(assignStorage(tree, schedule, buffersOf(tree, schedule)).peakBytes());
 }
 
+namespace {
+
+/// Bytes that a rank stores of each buffer.
+std::vector<double> bytesOn(const Tree &tree, const TensorBuffers &buffers, int64_t rank) {
+  std::vector<double> bytes;
+  for (const TensorBuffer &of : buffers.buffers)
+    bytes.push_back(static_cast<double>(
+        sizeInBytes(tree.elementType()) *
+        (of.isChunks() ? of.chunkElements
+                       : layoutOf(tree, of.tensor, of.placement).localSize(rank))));
+  return bytes;
+}
+
+} // namespace
+
+std::vector<double> liveBytes(const Tree &tree, const Schedule &schedule) {
+  const TensorBuffers buffers = buffersOf(tree, schedule);
+  const Storage storage = assignStorage(tree, schedule, buffers);
+  // The first ranks of grids have the largest blocks.
+  std::set<int64_t> firstRanks;
+  for (const TensorBuffer &of : buffers.buffers)
+    firstRanks.insert(of.placement.grid.firstRank);
+  std::vector<double> live(static_cast<std::size_t>(tree.size()));
+  for (const int64_t rank : firstRanks) {
+    const std::vector<double> bytes = bytesOn(tree, buffers, rank);
+    for (std::size_t i = 0; i < buffers.nodes.size(); ++i) {
+      double &most = live[static_cast<std::size_t>(buffers.nodes[i].node)];
+      for (int step = storage.firstSteps[i]; step <= storage.lastStep(i, buffers.nodes[i]);
+           ++step) {
+        auto now = static_cast<double>(storage.sumBytes);
+        for (std::size_t b = 0; b < bytes.size(); ++b)
+          if (storage.places[b].life.first <= step && step <= storage.places[b].life.last)
+            now += bytes[b];
+        most = std::max(most, now);
+      }
+    }
+  }
+  return live;
+}
+
 } // namespace einsumc

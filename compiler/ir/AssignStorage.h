@@ -61,6 +61,10 @@ Storage assignStorage(const Tree &tree, const Schedule &schedule, const TensorBu
 /// peak of `assignStorage`. Scratch memory of kernels and of messages comes on top.
 double storedBytes(const Tree &tree, const Schedule &schedule);
 
+/// By node: bytes of all that is stored while it runs, its moves among it: inputs, results, copies,
+/// chunks and the sums of slices, on the rank with most of that; 0 for inputs.
+std::vector<double> liveBytes(const Tree &tree, const Schedule &schedule);
+
 } // namespace einsumc
 
 #endif // EINSUMC_IR_ASSIGNSTORAGE_H

@@ -117,8 +117,10 @@ bool isTopology(llvm::StringRef text) {
   };
   if (text == "full" || text == "ring")
     return true;
-  if (text.consume_front("fattree:"))
-    return isCount(text);
+  if (text.consume_front("fattree:")) {
+    int64_t ports = 0; // Half of them go up.
+    return !text.getAsInteger(10, ports) && ports >= 2 && ports % 2 == 0;
+  }
   if (!text.consume_front("torus:"))
     return false;
   llvm::SmallVector<llvm::StringRef> extents;
@@ -260,7 +262,7 @@ private:
   void readTopology(const llvm::json::Value &value) {
     const std::optional<llvm::StringRef> name = value.getAsString();
     if (!name || !isTopology(*name))
-      return error("topology", "'topology' must be full, ring, torus:AxBxC or fattree:K");
+      return error("topology", "'topology' must be full, ring, torus:AxBxC or fattree:K, K even");
     machine.topology = name->str();
   }
 

@@ -103,7 +103,8 @@ struct Machine {
   bool operator==(const Machine &) const = default;
 };
 
-/// Whether the text is `full`, `ring`, `torus:` extents joined by x, or `fattree:` a number.
+/// Whether the text is `full`, `ring`, `torus:` extents joined by x, or `fattree:` an even
+/// number.
 bool isTopology(llvm::StringRef text);
 
 /// A machine that is known by name: `laptop`, `two-socket`, `cluster-100g`.

@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace einsumc {
 
@@ -124,14 +126,41 @@ std::optional<Stepping> steppingOf(const Tree &tree, const Schedule &schedule, N
 
 } // namespace
 
-double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node) {
-  double elements = 0;
-  forEachHop(tree, schedule, node, [&](const Layout &from, const Layout &to) {
-    elements += static_cast<double>(transferVolume(from, to));
-  });
+NodeTraffic trafficOf(const Tree &tree, const Schedule &schedule, NodeId node) {
+  const auto bytes = static_cast<double>(sizeInBytes(tree.elementType()));
+  const auto along = [&](NodeId tensor, const Placement &from, const std::vector<Placement> &way) {
+    double sent = 0;
+    Layout at = layoutOf(tree, tensor, from);
+    for (const Placement &hop : way) {
+      Layout next = layoutOf(tree, tensor, hop);
+      sent += bytes * static_cast<double>(transferVolume(at, next));
+      at = std::move(next);
+    }
+    return sent;
+  };
+  const NodeMoves moves = movesOf(tree, schedule, node);
+  const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
+  NodeTraffic traffic;
+  for (std::size_t o = 0; o < moves.operands.size(); ++o) {
+    const NodeId tensor = tree.node(node).operands[o].node;
+    traffic.operands.push_back(
+        along(tensor, homePlacement(tree, schedule, tensor), moves.operands[o]));
+  }
+  traffic.result = along(node, workPlacement(tree, node, on, Role::C), moves.result);
+  traffic.final = along(node, storedPlacement(tree, node, on, Role::C), moves.final);
   if (const std::optional<Stepping> stepping = steppingOf(tree, schedule, node))
-    elements += static_cast<double>(trafficOf(*stepping).elements);
-  return elements * static_cast<double>(sizeInBytes(tree.elementType()));
+    for (std::size_t t = 0; t < stepping->travellers.size(); ++t) {
+      const std::size_t role = stepping->travellers[t].role;
+      (role < traffic.operands.size() ? traffic.operands[role] : traffic.result) +=
+          bytes * static_cast<double>(trafficOf(*stepping, t).elements);
+    }
+  return traffic;
+}
+
+double trafficBytes(const Tree &tree, const Schedule &schedule, NodeId node) {
+  const NodeTraffic traffic = trafficOf(tree, schedule, node);
+  return std::accumulate(traffic.operands.begin(), traffic.operands.end(),
+                         traffic.result + traffic.final);
 }
 
 int64_t trafficMessages(const Tree &tree, const Schedule &schedule, NodeId node) {

@@ -39,6 +39,15 @@ struct NodeMoves {
 };
 NodeMoves movesOf(const Tree &tree, const Schedule &schedule, NodeId node);
 
+/// What a node sends between ranks, in bytes summed over the ranks.
+struct NodeTraffic {
+  /// By operand: what is moved to where the node needs it, and its chunks in a stepping loop.
+  std::vector<double> operands;
+  double result = 0; ///< sums that are added up, and chunks of them
+  double final = 0;  ///< of an output, to where it is wanted
+};
+NodeTraffic trafficOf(const Tree &tree, const Schedule &schedule, NodeId node);
+
 /// One exchange of messages: a tensor goes from one layout to another.
 struct Hop {
   NodeId tensor = 0;

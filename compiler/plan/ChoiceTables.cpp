@@ -216,6 +216,18 @@ double ChoiceTables::seconds(const std::vector<std::size_t> &chosen) const {
   return finish(chosen, true);
 }
 
+double ChoiceTables::sum(const std::vector<std::size_t> &chosen) const {
+  double seconds = 0;
+  for (std::size_t tensor = 0; tensor < choices.size(); ++tensor) {
+    seconds += choices[tensor].seconds[chosen[tensor]];
+    if (!choices[tensor].finalSeconds.empty())
+      seconds += choices[tensor].finalSeconds[chosen[tensor]];
+  }
+  for (const Edge &edge : edges)
+    seconds += valueOf(edge.seconds, chosen);
+  return seconds;
+}
+
 double ChoiceTables::readSeconds(const std::vector<std::size_t> &chosen) const {
   return afterReading(chosen).most();
 }

@@ -52,6 +52,9 @@ public:
   /// and with what is added for doubt.
   double predictedSeconds(const std::vector<std::size_t> &chosen) const;
   double seconds(const std::vector<std::size_t> &chosen) const;
+  /// The times of all tensors and moves one after the other, with what is added for doubt: the sum
+  /// that `cheapest` makes least. It charges the reading of each input by itself.
+  double sum(const std::vector<std::size_t> &chosen) const;
   /// What is charged for reading inputs: what the rank that reads the most reads beyond an even
   /// share of them all.
   double readSeconds(const std::vector<std::size_t> &chosen) const;

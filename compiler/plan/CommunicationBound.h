@@ -7,7 +7,7 @@
 #ifndef EINSUMC_PLAN_COMMUNICATIONBOUND_H
 #define EINSUMC_PLAN_COMMUNICATIONBOUND_H
 
-#include "compiler/ir/Tree.h"
+#include "compiler/ir/Schedule.h"
 
 #include <cstdint>
 
@@ -26,6 +26,17 @@ namespace einsumc {
 /// Multiplication Communication Lower Bounds", SPAA 2022). Of the products that c dims
 /// number each has P over their extents ranks, at least one. 0 for unary nodes.
 double communicationBound(const Tree &tree, NodeId node, int64_t ranks);
+
+/// What that bounds, in bytes.
+struct RankTraffic {
+  /// What the busiest rank sends or gets for a node, and reads of its inputs beyond an even share
+  /// of all ranks.
+  double moved = 0;
+  /// What of operands that other nodes compute lies there beyond an even share, as copies do, and
+  /// sums that are left there for other nodes to add up.
+  double held = 0;
+};
+RankTraffic rankTraffic(const Tree &tree, const Schedule &schedule, NodeId node);
 
 } // namespace einsumc
 

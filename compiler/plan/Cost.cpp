@@ -101,6 +101,11 @@ SuppliedCost suppliedCost(const Tree &tree, const Machine &machine, const Transf
 
 } // namespace
 
+NodeCost operator*(double times, const NodeCost &cost) {
+  return {times * cost.seconds, times * cost.computeSeconds, times * cost.transferSeconds,
+          times * cost.supplySeconds, times * cost.bytes};
+}
+
 NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
                 const Schedule &schedule, NodeId node) {
   return suppliedCost(tree, machine, transfers, schedule, node).cost;
@@ -122,8 +127,8 @@ NodeCost costOf(const Tree &tree, const Machine &machine, const Schedule &schedu
     bytes += cost.bytes;
   }
   const auto slices = static_cast<double>(countSlices(schedule.slices));
-  return {slices * all.most(), slices * computing.most(), slices * transferring.most(),
-          slices * supplying.most(), slices * bytes};
+  return slices *
+         NodeCost{all.most(), computing.most(), transferring.most(), supplying.most(), bytes};
 }
 
 } // namespace einsumc

@@ -44,6 +44,9 @@ struct NodeCost {
   double bytes = 0;           ///< sent between ranks, summed over the ranks
 };
 
+/// The same so many times.
+NodeCost operator*(double times, const NodeCost &cost);
+
 /// Predicts a node within a schedule; of an output the move to where it ends is part of it.
 NodeCost costOf(const Tree &tree, const Machine &machine, const TransferCost &transfers,
                 const Schedule &schedule, NodeId node);

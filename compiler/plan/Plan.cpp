@@ -34,7 +34,8 @@ public:
   std::unique_ptr<Planner> run() {
     if (isLarge(tree) && options.mayGroup && tryClearGroups() && !best->isShortOfMemory())
       return std::move(best);
-    tryRanges(onRanks(options.ranks));
+    if (tryRanges(onRanks(options.ranks)) && !best->isOverMemory())
+      onAll = best->seconds();
     if (!isAnyFree())
       return std::move(best);
     int64_t used = options.ranks;
@@ -49,6 +50,9 @@ public:
       improveDraft();
     return std::move(best);
   }
+
+  /// Of the first choice, with all ranks for each node; nothing if that was left out.
+  std::optional<double> secondsOnAllRanks() const { return onAll; }
 
 private:
   static constexpr int64_t kFewer = 4;
@@ -96,7 +100,7 @@ private:
 
   /// Plans the ranks of the best draft with all effort.
   void improveDraft() {
-    auto planner = std::make_unique<Planner>(lists, options, best->rangesOfNodes());
+    auto planner = std::make_unique<Planner>(lists, options, best->allRanges());
     if (!best->isBetterThan(*planner))
       best = std::move(planner);
   }
@@ -156,6 +160,7 @@ private:
   NodeEstimate estimate;
   std::unique_ptr<Planner> best;
   bool isBestDraft = false;
+  std::optional<double> onAll;
   std::vector<std::vector<RankRange>> tried;
 };
 
@@ -165,9 +170,46 @@ Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &optio
   return PlannerChoice(tree, machine, options).run()->schedule();
 }
 
-std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
-                                                   const PlanOptions &options, std::size_t most) {
-  return PlannerChoice(tree, machine, options).run()->alternatives(most);
+namespace {
+
+/// What a tree's nodes have, without regard to what they would have if nothing were fixed.
+Alternatives alternativesAsFixed(const Tree &tree, const Machine &machine,
+                                 const PlanOptions &options, std::size_t most) {
+  PlannerChoice choice(tree, machine, options);
+  const std::unique_ptr<Planner> best = choice.run();
+  const auto slices = static_cast<double>(countSlices(options.fixed.slices));
+  Alternatives result{best->alternatives(most), best->allRanges(), slices * best->seconds(),
+                      choice.secondsOnAllRanks()};
+  if (result.onAllRanks)
+    *result.onAllRanks *= slices;
+  return result;
+}
+
+} // namespace
+
+Alternatives alternatives(const Tree &tree, const Machine &machine, const PlanOptions &options,
+                          std::size_t most) {
+  Alternatives result = alternativesAsFixed(tree, machine, options, most);
+  if (options.fixed.nodes.empty())
+    return result;
+  PlanOptions free = options;
+  free.fixed.nodes.clear();
+  free.fixed.inputs.clear();
+  free.fixed.finals.clear();
+  const Alternatives unfixed = alternativesAsFixed(tree, machine, free, most);
+  for (const auto &[node, on] : options.fixed.nodes) {
+    std::vector<Alternative> &list = result.ofNode[static_cast<std::size_t>(node)];
+    const NodeSchedule &fixed = list.front().schedule;
+    for (Alternative one : unfixed.ofNode[static_cast<std::size_t>(node)]) {
+      one.isPlanned = one.isChosen;
+      one.isChosen = false;
+      if (one.schedule == fixed)
+        list.front().isPlanned = one.isPlanned;
+      else if (list.size() < most)
+        list.push_back(std::move(one));
+    }
+  }
+  return result;
 }
 
 } // namespace einsumc

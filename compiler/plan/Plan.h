@@ -11,6 +11,7 @@
 #include "compiler/ir/ReadPlan.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/plan/Candidates.h"
+#include "compiler/plan/CommunicationBound.h"
 
 #include <optional>
 
@@ -43,22 +44,45 @@ struct PlanOptions {
 /// \pre tree.isBinary(), and what is fixed passes checkNodeSchedule and checkPlacement
 Schedule plan(const Tree &tree, const Machine &machine, const PlanOptions &options);
 
-/// One of the schedules of a node that were thought about, and what comes of it.
+/// One of the schedules of a node that were thought about, and what comes of it, in all slices.
 struct Alternative {
   NodeSchedule schedule;
-  NodeCost cost; ///< of the node
+  NodeCost cost;       ///< of the node
+  RankTraffic traffic; ///< of the node
   /// Of the whole tree: what is charged for reading inputs, and all seconds, these among them,
   /// with the best that the other nodes can then do (in a large tree: as they are).
   double readSeconds = 0;
   double seconds = 0;
-  double bytes = 0; ///< of the busiest rank; 0 in a large tree: not counted
+  /// What is added to the seconds of the whole tree for doubt.
+  double doubtSeconds = 0;
+  /// All of that, node by node, one after the other: the sum that the search makes least.
+  double sumSeconds = 0;
+  double otherComputeSeconds = 0; ///< of the other nodes; 0 in a large tree: not counted
+  double bytes =
+      0; ///< of the busiest rank at a time, for all tensors; 0 in a large tree: not counted
   bool isChosen = false;
+  /// Of a node with a fixed schedule: what the planner takes where no schedules are fixed.
+  bool isPlanned = false;
+
+  /// What is compared.
+  double countedSeconds() const { return seconds + doubtSeconds; }
 };
 
-/// By node: what `plan` chooses, then of every other algorithm (algorithmName) the best candidate,
-/// the fastest for the whole tree first, at most so many. Empty for inputs.
-std::vector<std::vector<Alternative>> alternatives(const Tree &tree, const Machine &machine,
-                                                   const PlanOptions &options, std::size_t most);
+struct Alternatives {
+  /// By node: what `plan` chooses, then of every other algorithm (algorithmName) the best
+  /// candidate, the fastest for the whole tree first; where there is one algorithm alone, its other
+  /// candidates. Of a node with a fixed schedule that, then those that it has where no schedules
+  /// and placements are fixed. Empty for inputs.
+  std::vector<std::vector<Alternative>> ofNode;
+  std::vector<RankRange> ranges; ///< by node: the ranks that it may have
+  double countedSeconds = 0;     ///< of the whole tree in all slices, with what is added for doubt
+  /// The same where each node may have all ranks, if that was tried and fits the memory.
+  std::optional<double> onAllRanks;
+};
+
+/// What `plan` chose from, of each node at most so many.
+Alternatives alternatives(const Tree &tree, const Machine &machine, const PlanOptions &options,
+                          std::size_t most);
 
 } // namespace einsumc
 

@@ -41,6 +41,10 @@ bool Planner::isBetterThan(const Planner &other) const {
   return kDoubt * seconds() < other.seconds();
 }
 
+bool Planner::isOverMemory() const {
+  return options.memory && storedBytes(tree, schedule()) > static_cast<double>(*options.memory);
+}
+
 bool Planner::mayHaveTooManyRanks() const {
   double computing = 0;
   for (NodeId id = 0; id < tree.size(); ++id)
@@ -171,18 +175,28 @@ std::optional<Placement> Planner::inEveryGroup(const Placement &need,
 std::vector<Alternative> Planner::alternativesOf(NodeId id, std::size_t most) const {
   std::vector<Alternative> found = {alternative(id, chosen)};
   found.front().isChosen = true;
-  std::set<std::string> names = {algorithmName(tree, id, found.front().schedule)};
-  // The fastest by themselves come first: those of a name that follow are hardly better.
-  for (std::size_t choice = 0; choice < tables->of(id).candidates.size(); ++choice) {
-    const NodeSchedule &on = tables->of(id).candidates[choice].schedule;
-    if (!names.insert(algorithmName(tree, id, on)).second)
-      continue;
+  const std::vector<Candidate> &candidates = tables->of(id).candidates;
+  const std::size_t taken = chosen[static_cast<std::size_t>(id)];
+  auto add = [&](std::size_t choice) {
     // The other nodes at their best, in large trees as they are.
-    found.push_back(alternative(id, isLarge(tree) ? tables->withChoice(chosen, id, choice)
-                                                  : tables->cheapestWith(id, choice)));
-  }
+    Alternative one = alternative(id, isLarge(tree) ? tables->withChoice(chosen, id, choice)
+                                                    : tables->cheapestWith(id, choice));
+    // Two may become the same when it is said how operands get there.
+    if (llvm::none_of(found, [&](const Alternative &at) { return at.schedule == one.schedule; }))
+      found.push_back(std::move(one));
+  };
+  std::set<std::string> names = {algorithmName(tree, id, found.front().schedule),
+                                 algorithmName(tree, id, candidates[taken].schedule)};
+  // The fastest by themselves come first: those of a name that follow are hardly better.
+  for (std::size_t choice = 0; choice < candidates.size(); ++choice)
+    if (names.insert(algorithmName(tree, id, candidates[choice].schedule)).second)
+      add(choice);
+  const bool isNameAlone = found.size() == 1;
+  for (std::size_t choice = 0; isNameAlone && choice < candidates.size(); ++choice)
+    if (found.size() < most && choice != taken)
+      add(choice);
   std::stable_sort(found.begin() + 1, found.end(), [](const Alternative &a, const Alternative &b) {
-    return a.seconds < b.seconds;
+    return a.countedSeconds() < b.countedSeconds();
   });
   found.resize(std::min(found.size(), most));
   return found;
@@ -191,12 +205,25 @@ std::vector<Alternative> Planner::alternativesOf(NodeId id, std::size_t most) co
 Alternative Planner::alternative(NodeId id, const std::vector<std::size_t> &choices) const {
   const Schedule schedule = completed(choices);
   const auto slices = static_cast<double>(countSlices(schedule.slices));
-  return {schedule.nodes[static_cast<std::size_t>(id)],
-          costOf(tree, machine, transfers, schedule, id),
-          tables->readSeconds(choices) * slices,
-          tables->predictedSeconds(choices) * slices,
-          isLarge(tree) ? 0 : storedBytes(tree, schedule),
-          false};
+  Alternative result;
+  result.schedule = schedule.nodes[static_cast<std::size_t>(id)];
+  result.cost = slices * costOf(tree, machine, transfers, schedule, id);
+  const RankTraffic traffic = rankTraffic(tree, schedule, id);
+  result.traffic = {slices * traffic.moved, slices * traffic.held};
+  result.readSeconds = slices * tables->readSeconds(choices);
+  result.seconds = slices * tables->predictedSeconds(choices);
+  result.doubtSeconds = slices * tables->seconds(choices) - result.seconds;
+  result.sumSeconds = slices * tables->sum(choices);
+  if (isLarge(tree))
+    return result;
+  for (NodeId other = 0; other < tree.size(); ++other)
+    if (other != id && !tables->of(other).candidates.empty())
+      result.otherComputeSeconds +=
+          slices * tables->of(other)
+                       .candidates[choices[static_cast<std::size_t>(other)]]
+                       .cost.computeSeconds;
+  result.bytes = storedBytes(tree, schedule);
+  return result;
 }
 
 Placement Planner::endOf(NodeId id, const Placement &home) const {

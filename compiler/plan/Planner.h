@@ -28,15 +28,18 @@ public:
 
   Schedule schedule() const { return completed(chosen); }
 
-  /// By node.
-  const std::vector<RankRange> &rangesOfNodes() const { return ranges; }
-
   /// Of the whole tree, with reading inputs and what is added for doubt.
   double seconds() const { return tables->seconds(chosen); }
 
   /// Whether this takes less time than a simpler choice does, or fits the memory when that does
   /// not.
   bool isBetterThan(const Planner &other) const;
+
+  /// Whether even what was chosen does not fit the memory.
+  bool isOverMemory() const;
+
+  /// By node: the ranks that may compute it.
+  const std::vector<RankRange> &allRanges() const { return ranges; }
 
   /// Whether what would be fastest does not fit the memory.
   bool isShortOfMemory() const { return isSparing; }

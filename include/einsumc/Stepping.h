@@ -123,6 +123,8 @@ struct StepTraffic {
   int64_t messages = 0;
 };
 StepTraffic trafficOf(const Stepping &stepping);
+/// The same of one traveller.
+StepTraffic trafficOf(const Stepping &stepping, std::size_t traveller);
 
 /// Memory for the chunks of a traveller beside where it is stored, the same on all ranks.
 struct ChunkMemory {

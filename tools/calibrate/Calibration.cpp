@@ -69,7 +69,7 @@ public:
   Calibrator(const Communicator &world, bool quick)
       : world(world), effort(quick ? Effort{0.0001, 3} : Effort{0.001, 15}), quick(quick) {}
 
-  Machine run() {
+  Calibrated run() {
     measureShare();
     for (int left = quick ? 1 : kTries; left > 0; left = isAsFast() ? 0 : left - 1) {
       measureFlops();
@@ -79,7 +79,7 @@ public:
       measureProduct();
     }
     measureNetwork();
-    return std::move(machine);
+    return {std::move(machine), hasWithinNode, hasBetweenNodes};
   }
 
 private:
@@ -112,9 +112,10 @@ private:
     const auto take = [](const std::optional<MessageRate> &rate, Link &link) {
       if (rate)
         link = {rounded(rate->latency), rounded(rate->secondsPerByte), rounded(rate->load)};
+      return rate.has_value();
     };
-    take(rates.withinNode, machine.withinNode);
-    take(rates.betweenNodes, machine.betweenNodes);
+    hasWithinNode = take(rates.withinNode, machine.withinNode);
+    hasBetweenNodes = take(rates.betweenNodes, machine.betweenNodes);
   }
 
   /// The longest that any rank takes: the others wait for it. Collective, so that all measure the
@@ -209,6 +210,7 @@ private:
   Effort effort;
   bool quick;
   Machine machine;
+  bool hasWithinNode = false, hasBetweenNodes = false;
 };
 
 class Summary {
@@ -218,6 +220,19 @@ public:
   void line(llvm::StringRef what, double value, const char *unit) {
     out << llvm::left_justify(what, 34) << llvm::format("%9.1f ", value) << unit << "\n";
   }
+  /// The three figures of a message.
+  void lines(const std::string &what, const Link &link, bool isMeasured) {
+    constexpr double kGiga = 1e9, kMicro = 1e-6, kTera = 1e12;
+    if (!isMeasured) {
+      out << llvm::left_justify(what, 34)
+          << llvm::format("not measured: built-in %.1f us, %.1f GB/s\n", link.alpha / kMicro,
+                          1 / link.beta / kGiga);
+      return;
+    }
+    line(what, link.alpha / kMicro, "us");
+    line(what + ", long", 1 / link.beta / kGiga, "GB/s");
+    line(what + ", work", link.load * kTera, "s/TB");
+  }
 
 private:
   llvm::raw_ostream &out;
@@ -225,10 +240,13 @@ private:
 
 } // namespace
 
-Machine calibrate(const Communicator &world, bool quick) { return Calibrator(world, quick).run(); }
+Calibrated calibrate(const Communicator &world, bool quick) {
+  return Calibrator(world, quick).run();
+}
 
-void printSummary(const Machine &machine, llvm::raw_ostream &out) {
-  constexpr double kGiga = 1e9, kNano = 1e-9, kMicro = 1e-6, kMiB = 1 << 20;
+void printSummary(const Calibrated &found, llvm::raw_ostream &out) {
+  constexpr double kGiga = 1e9, kNano = 1e-9, kMiB = 1 << 20;
+  const Machine &machine = found.machine;
   Summary summary(out);
   summary.line("threads", static_cast<double>(machine.threads), "");
   summary.line("memory", static_cast<double>(machine.memory) / kMiB, "MiB");
@@ -247,12 +265,8 @@ void printSummary(const Machine &machine, llvm::raw_ostream &out) {
     summary.line(name + std::string(", a row from memory"), copy.memoryRow / kNano, "ns more");
   }
   summary.line("scattering", machine.pack.scattered / kGiga, "GB/s");
-  for (const auto &[name, link] : {std::pair("within a node", machine.withinNode),
-                                   std::pair("between nodes", machine.betweenNodes)}) {
-    summary.line(std::string("message ") + name, link.alpha / kMicro, "us");
-    summary.line(std::string("message ") + name + ", long", 1 / link.beta / kGiga, "GB/s");
-    summary.line(std::string("message ") + name + ", work", link.load * 1e12, "s/TB");
-  }
+  summary.lines("message within a node", machine.withinNode, found.hasWithinNode);
+  summary.lines("message between nodes", machine.betweenNodes, found.hasBetweenNodes);
   out << "kernel efficiency, % of the peak\n    bytes of m |  k:";
   for (const int64_t k : machine.kernelEfficiency.k)
     out << llvm::format("%5lld", static_cast<long long>(k));

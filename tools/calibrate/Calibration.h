@@ -14,16 +14,22 @@
 
 namespace einsumc {
 
+/// A machine, and which of its messages were measured; the others are the built-in ones.
+struct Calibrated {
+  Machine machine;
+  bool hasWithinNode = false, hasBetweenNodes = false;
+};
+
 /// Measures one rank of this machine with as many threads as OpenMP's next team has: its share of
 /// the memory, flops, bandwidths, kernels and copies, of all ranks that do the same at that time
 /// the slowest's, for which programs wait; then the messages between ranks of a node and of
 /// several. What there are no ranks for keeps its built-in value. Collective; the result is rank
 /// 0's.
 /// \param quick in about a second, less exactly
-Machine calibrate(const Communicator &world, bool quick);
+Calibrated calibrate(const Communicator &world, bool quick);
 
-/// Prints what was measured as an aligned table for people.
-void printSummary(const Machine &machine, llvm::raw_ostream &stream);
+/// Prints what was measured as an aligned table for people, and what was not.
+void printSummary(const Calibrated &found, llvm::raw_ostream &stream);
 
 } // namespace einsumc
 

@@ -62,8 +62,13 @@ std::string processorModel() {
   return "unknown processor";
 }
 
-/// When and where the file was measured.
-std::string origin() {
+/// `2 ranks`
+std::string counted(int64_t count, const char *what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// When, where and with what the file was measured, and what was not.
+std::string origin(const Calibrated &found, int64_t ranks) {
   std::array<char, 256> host = {};
   if (gethostname(host.data(), host.size() - 1) != 0)
     host.front() = '\0';
@@ -72,8 +77,16 @@ std::string origin() {
   std::tm local = {};
   localtime_r(&now, &local);
   std::strftime(when.data(), when.size(), "%Y-%m-%d %H:%M", &local);
-  return "einsumc-calibrate " EINSUMC_VERSION ", " + std::string(when.data()) + ", " + host.data() +
-         ", " + processorModel();
+  std::string text = "einsumc-calibrate " EINSUMC_VERSION ", " + std::string(when.data()) + ", " +
+                     host.data() + ", " + processorModel() + ", " + counted(ranks, "rank");
+  if (ranks > 1)
+    text += ", " + std::to_string(found.machine.ranksPerNode) + " a node,";
+  text += " of " + counted(found.machine.threads, "thread");
+  if (!found.hasWithinNode)
+    text += "; not measured: messages within a node";
+  if (!found.hasBetweenNodes)
+    text += found.hasWithinNode ? "; not measured: messages between nodes" : " and between nodes";
+  return text;
 }
 
 Error cannotWrite(const std::string &file, std::error_code failure) {
@@ -96,11 +109,11 @@ void run(const CommandLine &line, const Communicator &world) {
     if (isFile)
       llvm::sys::RemoveFileOnSignal(part);
   });
-  Machine machine = calibrate(world, line.quick);
+  Calibrated found = calibrate(world, line.quick);
   doOnRoot(world, [&] {
-    machine.comment = origin();
-    printSummary(machine, llvm::errs());
-    print(machine, *out);
+    found.machine.comment = origin(found, world.size());
+    printSummary(found, llvm::errs());
+    print(found.machine, *out);
     out->close();
     std::error_code failure = out->error();
     out->clear_error();

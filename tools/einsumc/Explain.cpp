@@ -6,6 +6,8 @@
 
 #include "Explain.h"
 
+#include "ExplainReason.h"
+
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
@@ -16,8 +18,6 @@
 #include "llvm/Support/WithColor.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace einsumc {
 
@@ -33,14 +33,16 @@ public:
       : tree(tree), machine(machine), options(options), schedule(schedule), out(out) {}
 
   void run() {
+    all = alternatives(tree, machine, options, kListed);
     if (!schedule.slices.empty())
       out << "slices: " << countSlices(schedule.slices) << ", one after the other, "
-          << describeSlices(tree, schedule.slices) << "; of the nodes, one slice is shown\n";
+          << describeSlices(tree, schedule.slices)
+          << "; equations and grids are of one, seconds and bytes moved of all\n";
     explainGroups();
-    const std::vector<std::vector<Alternative>> all = alternatives(tree, machine, options, kListed);
+    explainRanks();
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).kind != NodeKind::Input)
-        explainNode(id, all[static_cast<std::size_t>(id)]);
+        explainNode(id, all.ofNode[static_cast<std::size_t>(id)]);
     printTotals();
   }
 
@@ -66,86 +68,66 @@ private:
           100 * longer);
   }
 
+  /// Why some ranks have nothing to do in the whole tree.
+  void explainRanks() {
+    int64_t used = 0;
+    for (const RankRange &range : all.ranges)
+      used = std::max(used, range.end());
+    if (used < schedule.ranks && all.onAllRanks && all.countedSeconds > 0)
+      out << llvm::format("at most %lld of %lld ranks compute a node: with all of them the tree "
+                          "would count %.3g %% longer\n",
+                          static_cast<long long>(used), static_cast<long long>(schedule.ranks),
+                          100 * (*all.onAllRanks / all.countedSeconds - 1));
+  }
+
   void explainNode(NodeId id, const std::vector<Alternative> &list) {
     const Alternative &chosen = list.front();
     llvm::WithColor(out, llvm::raw_ostream::CYAN, true) << equationText(tree, id);
     out << "\n  " << algorithmName(tree, id, chosen.schedule) << ", "
         << nodeScheduleText(tree, id, chosen.schedule) << ": " << reason(id, list) << "\n";
-    out << "    algorithm         seconds    compute  transfers     supply sent a rank       bytes "
-           "   "
-           "reading whole tree\n";
+    out << "    algorithm         seconds    compute  transfers     supply moved a rank      "
+           "memory "
+           "   reading      doubt whole tree\n";
     for (const Alternative &one : list)
       printAlternative(id, one);
     printBound(id, chosen);
   }
 
   void printAlternative(NodeId id, const Alternative &one) {
-    const auto ranks = static_cast<double>(schedule.ranks);
     if (one.isChosen)
       llvm::WithColor(out, llvm::raw_ostream::GREEN, true) << "  * ";
     else
       out << "    ";
-    out << llvm::format("%-14s %10.3g %10.3g %10.3g %10.3g %11s %11s %10.3g %10.3g",
+    out << llvm::format("%-14s %10.3g %10.3g %10.3g %10.3g %12s %11s %10.3g %10.3g %10.3g",
                         algorithmName(tree, id, one.schedule).c_str(), one.cost.seconds,
                         one.cost.computeSeconds, one.cost.transferSeconds, one.cost.supplySeconds,
-                        bytesText(one.cost.bytes / ranks).c_str(),
+                        bytesText(one.traffic.moved).c_str(),
                         one.bytes > 0 ? bytesText(one.bytes).c_str() : "-", one.readSeconds,
-                        one.seconds)
+                        one.doubtSeconds, one.countedSeconds())
         << "  " << nodeScheduleText(tree, id, one.schedule) << "\n";
   }
 
   void printBound(NodeId id, const Alternative &chosen) {
-    const double bound = communicationBound(tree, id, schedule.ranks);
+    const double bound = static_cast<double>(countSlices(schedule.slices)) *
+                         communicationBound(tree, id, schedule.ranks);
     if (bound == 0)
       return;
-    const double sent = chosen.cost.bytes / static_cast<double>(schedule.ranks);
-    out << "    lower bound of what a rank sends or gets, with any memory: " << bytesText(bound);
-    if (sent > 0)
-      out << llvm::format(", of which this is %.3g times", sent / bound);
+    const RankTraffic &traffic = chosen.traffic;
+    out << "    lower bound of what a rank moves, with any memory: " << bytesText(bound)
+        << llvm::format(", of which this is %.3g times", (traffic.moved + traffic.held) / bound);
+    if (traffic.held > 0)
+      out << ", with the " << bytesText(traffic.held) << " that lie there beyond an even share";
     out << "\n";
   }
 
   std::string reason(NodeId id, const std::vector<Alternative> &list) const {
     if (options.fixed.nodes.count(id) != 0)
-      return "given by --plan or --algorithm";
+      return reasonOfFixed(tree, id, list);
     if (schedule.ranks == 1)
       return "there is one rank";
-    if (list.size() == 1)
-      return "nothing else was worth a thought";
-    const Alternative &chosen = list.front(), &next = list[1];
-    const std::string name = algorithmName(tree, id, next.schedule);
-    if (options.memory && next.bytes > static_cast<double>(*options.memory))
-      return "'" + name + "' would need more memory than there is";
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    const double longer = 100 * (next.seconds / chosen.seconds - 1);
-    if (longer < 0.5)
-      stream << "as fast as '" << name << "', which is no simpler";
-    else
-      stream << "with '" << name
-             << llvm::format("' the tree would take %.3g %% longer, most of it ", longer)
-             << difference(chosen, next);
-    return text;
-  }
-
-  /// What grows most from one alternative to another.
-  static std::string difference(const Alternative &from, const Alternative &to) {
-    const double hidden = (to.cost.computeSeconds + to.cost.transferSeconds +
-                           to.cost.supplySeconds - to.cost.seconds) -
-                          (from.cost.computeSeconds + from.cost.transferSeconds +
-                           from.cost.supplySeconds - from.cost.seconds);
-    const std::array<std::pair<double, const char *>, 5> parts = {{
-        {to.cost.computeSeconds - from.cost.computeSeconds, "in the computation"},
-        {to.cost.transferSeconds - from.cost.transferSeconds - std::max(hidden, 0.0),
-         "in transfers that nothing hides"},
-        {to.cost.supplySeconds - from.cost.supplySeconds,
-         "in moving operands to where it needs them"},
-        {to.readSeconds - from.readSeconds, "in reading inputs"},
-        {(to.seconds - to.readSeconds - to.cost.seconds) -
-             (from.seconds - from.readSeconds - from.cost.seconds),
-         "in other nodes"},
-    }};
-    return std::max_element(parts.begin(), parts.end())->second;
+    if (all.ranges[static_cast<std::size_t>(id)].size == 1)
+      return "the planner gives it one rank";
+    return reasonOfChosen(tree, id, list, options.memory);
   }
 
   void printTotals() {
@@ -156,7 +138,10 @@ private:
                         total.seconds > 0 ? 100 * moving / total.seconds : 0.0,
                         areGroups() ? " or wait for other groups" : "")
         << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
-        << " needed by the busiest rank at a time for tensors\n";
+        << " needed by the busiest rank at a time for tensors\n"
+        << "columns: seconds of the node; bytes that the busiest rank moves: sends, gets, or reads "
+           "beyond an even share;\n  memory that it needs at a time for all tensors of the tree; "
+           "seconds that reading inputs and doubt add to the whole tree, and these\n";
   }
 
   const Tree &tree;
@@ -164,6 +149,7 @@ private:
   const PlanOptions &options;
   const Schedule &schedule;
   llvm::raw_ostream &out;
+  Alternatives all;
 };
 
 } // namespace

@@ -54,12 +54,14 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
     out << "  label=\"" << countSlices(schedule.slices)
         << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
   const TransferCost transfers(machine, schedule.ranks);
+  const std::vector<double> live = liveBytes(tree, schedule);
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
     if (node.kind == NodeKind::Input) {
       out << "  n" << id << " [shape=box, label=\"" << text << "\\n"
-          << placementText(tree, id, homePlacement(tree, schedule, id)) << "\"];\n";
+          << placementText(tree, id, homePlacement(tree, schedule, id)) << "\\n"
+          << bytesText(blockBytes(tree, id, homePlacement(tree, schedule, id))) << " a rank\"];\n";
       continue;
     }
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
@@ -68,16 +70,25 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
         << ", label=\"" << text << "\\n"
         << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
         << llvm::format("%.3g flops, %.3g s, ", slices * tree.flops(id), slices * cost.seconds)
-        << bytesText(slices * cost.bytes) << " sent\"];\n";
+        << bytesText(slices * cost.bytes) << " sent\\n"
+        << bytesText(live[static_cast<std::size_t>(id)]) << " a rank while it runs";
+    const NodeTraffic traffic = trafficOf(tree, schedule, id);
+    if (traffic.result > 0)
+      out << "\\nsums: " << bytesText(slices * traffic.result);
+    out << "\"];\n";
     const NodeMoves moves = movesOf(tree, schedule, id);
     for (std::size_t o = 0; o < node.operands.size(); ++o) {
       const std::vector<Placement> &hops = moves.operands[o];
       const NodeId from = node.operands[o].node;
-      out << "  n" << from << " -> n" << id;
+      out << "  n" << from << " -> n" << id << " [label=\"";
       if (!hops.empty())
-        out << " [label=\"to " << placementText(tree, from, hops.back()) << "\"]";
-      out << ";\n";
+        out << "to " << placementText(tree, from, hops.back()) << "\\n";
+      out << bytesText(slices * traffic.operands[o]) << "\"];\n";
     }
+    if (const auto &final = schedule.finals[static_cast<std::size_t>(id)])
+      out << "  f" << id << " [shape=plaintext, label=\"" << node.name << " at the end\\n"
+          << placementText(tree, id, *final) << "\"];\n  n" << id << " -> f" << id << " [label=\""
+          << bytesText(slices * traffic.final) << "\"];\n";
   }
   out << "}\n";
 }
@@ -92,15 +103,16 @@ public:
   JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
-        alternatives(einsumc::alternatives(tree, machine, options, kListed)),
-        slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
+        alternatives(einsumc::alternatives(tree, machine, options, kListed).ofNode),
+        live(liveBytes(tree, schedule)), slices(static_cast<double>(countSlices(schedule.slices))),
+        json(out, 2) {}
 
   void run() {
     json.object([&] {
       json.attribute("dtype", name(tree.elementType()));
       json.attribute("ranks", schedule.ranks);
       json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
-      json.attribute("predicted_seconds", costOf(tree, machine, schedule).seconds);
+      writeTotals();
       json.attributeArray("slices", [&] {
         for (const Slice &slice : schedule.slices)
           json.object([&] {
@@ -120,6 +132,15 @@ public:
   }
 
 private:
+  void writeTotals() {
+    const NodeCost total = costOf(tree, machine, schedule);
+    json.attribute("predicted_seconds", total.seconds);
+    json.attribute("predicted_compute_seconds", total.computeSeconds);
+    json.attribute("moving_share",
+                   total.seconds > 0 ? 1 - total.computeSeconds / total.seconds : 0.0);
+    json.attribute("predicted_bytes", total.bytes);
+  }
+
   void writeNode(NodeId id) {
     const Node &node = tree.node(id);
     json.attribute("name", node.name);
@@ -136,31 +157,40 @@ private:
       for (const Operand &operand : node.operands)
         json.value(tree.node(operand.node).name);
     });
+    const RankTraffic traffic = rankTraffic(tree, schedule, id);
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
-                  costOf(tree, machine, transfers, schedule, id));
+                  slices * costOf(tree, machine, transfers, schedule, id), slices * traffic.moved);
     json.attribute("flops", slices * tree.flops(id));
-    json.attribute("communication_bound_bytes",
-                   slices * communicationBound(tree, id, schedule.ranks));
+    json.attribute("live_bytes", live[static_cast<std::size_t>(id)]);
+    const double bound = slices * communicationBound(tree, id, schedule.ranks);
+    json.attribute("communication_bound_bytes", bound);
+    json.attribute("held_bytes_per_rank", slices * traffic.held);
+    if (bound > 0)
+      json.attribute("communication_ratio", slices * (traffic.moved + traffic.held) / bound);
     json.attributeArray("alternatives", [&] {
       for (const Alternative &one : alternatives[static_cast<std::size_t>(id)])
         json.object([&] {
-          writeSchedule(id, one.schedule, one.cost);
-          json.attribute("predicted_tensor_bytes", one.bytes);
+          writeSchedule(id, one.schedule, one.cost, one.traffic.moved);
+          if (one.bytes > 0)
+            json.attribute("predicted_tensor_bytes", one.bytes);
           json.attribute("reading_seconds", one.readSeconds);
+          json.attribute("doubt_seconds", one.doubtSeconds);
           json.attribute("tree_seconds", one.seconds);
           json.attribute("chosen", one.isChosen);
         });
     });
   }
 
-  void writeSchedule(NodeId id, const NodeSchedule &on, const NodeCost &cost) {
+  /// \param cost of all slices, as is what the busiest rank moves
+  void writeSchedule(NodeId id, const NodeSchedule &on, const NodeCost &cost, double moved) {
     json.attribute("algorithm", algorithmName(tree, id, on));
     json.attribute("schedule", nodeScheduleText(tree, id, on));
-    json.attribute("predicted_seconds", slices * cost.seconds);
-    json.attribute("predicted_compute_seconds", slices * cost.computeSeconds);
-    json.attribute("predicted_transfer_seconds", slices * cost.transferSeconds);
-    json.attribute("predicted_supply_seconds", slices * cost.supplySeconds);
-    json.attribute("predicted_bytes", slices * cost.bytes);
+    json.attribute("predicted_seconds", cost.seconds);
+    json.attribute("predicted_compute_seconds", cost.computeSeconds);
+    json.attribute("predicted_transfer_seconds", cost.transferSeconds);
+    json.attribute("predicted_supply_seconds", cost.supplySeconds);
+    json.attribute("predicted_bytes", cost.bytes);
+    json.attribute("moved_bytes_per_rank", moved);
   }
 
   const Tree &tree;
@@ -168,7 +198,8 @@ private:
   const Schedule &schedule;
   const TransferCost transfers;
   const std::vector<std::vector<Alternative>> alternatives;
-  const double slices; ///< how many
+  const std::vector<double> live; ///< by node
+  const double slices;            ///< how many
   llvm::json::OStream json;
 };
 

@@ -11,6 +11,10 @@
 #include "compiler/frontend/ReadBracketTree.h"
 #include "compiler/frontend/ReadEin.h"
 #include "compiler/frontend/ReadEinsum.h"
+#include "compiler/plan/Network.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace einsumc {
 
@@ -36,6 +40,16 @@ std::optional<Machine> machineToUse(const Options &options, Diagnostics &diagnos
   if (!text)
     return std::nullopt;
   return readMachine(*text, diagnostics);
+}
+
+bool checkNodes(const Machine &machine, int64_t ranks, llvm::StringRef tool) {
+  const std::optional<int64_t> limit = Network::nodeLimit(machine);
+  const int64_t nodes = llvm::divideCeil(ranks, machine.ranksPerNode);
+  if (!limit || nodes <= *limit)
+    return true;
+  llvm::errs() << tool << ": error: the ranks need " << nodes << " nodes, but " << machine.topology
+               << " has " << *limit << "\n";
+  return false;
 }
 
 std::optional<int64_t> memoryOf(const Options &options, const Machine &machine) {

@@ -51,7 +51,7 @@ public:
 
     const std::optional<Machine> machine =
         timer.run("machine", [&] { return machineToUse(options, diagnostics); });
-    if (!machine)
+    if (!machine || !checkNodes(*machine, options.ranks, "einsumc"))
       return kMistake;
     const std::optional<PartialSchedule> given = timer.run(
         "fixed schedule", [&] { return fixedSchedule(*whole, *machine, options, diagnostics); });

@@ -49,16 +49,6 @@ struct CommandLine {
                        cl::cat(category)};
 };
 
-/// The nodes of the machine suffice for the ranks.
-bool checkSize(const Machine &machine, const Network &network) {
-  const std::optional<int64_t> limit = Network::nodeLimit(machine);
-  if (!limit || network.nodes() <= *limit)
-    return true;
-  llvm::errs() << kTool << ": error: the ranks need " << network.nodes() << " nodes, but "
-               << machine.topology << " has " << *limit << "\n";
-  return false;
-}
-
 int simulate(const CommandLine &line, Options options) {
   options.maySlice = false; // What does not fit is shown as it is.
   Diagnostics diagnostics;
@@ -75,9 +65,9 @@ int simulate(const CommandLine &line, Options options) {
       fixedSchedule(*declared, *machine, options, diagnostics);
   if (!given)
     return kMistake;
-  const Network network(*machine, options.ranks);
-  if (!checkSize(*machine, network))
+  if (!checkNodes(*machine, options.ranks, kTool))
     return kMistake;
+  const Network network(*machine, options.ranks);
   const PlannedTree planned = planTree(*declared, *machine, *given, options);
   const Tree &tree = planned.tree;
   const Schedule &schedule = planned.schedule;
@@ -119,7 +109,7 @@ int main(int argc, char **argv) {
     return kUsage;
   }
   if (line.topology.getNumOccurrences() > 0 && !isTopology(line.topology)) {
-    usageError(kTool, "--topology is full, ring, torus:AxBxC or fattree:K");
+    usageError(kTool, "--topology is full, ring, torus:AxBxC or fattree:K, K even");
     return kUsage;
   }
   return simulate(line, options);
