@@ -6,7 +6,6 @@
 
 #include "Explain.h"
 
-#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -155,8 +154,8 @@ private:
                         total.seconds, moving,
                         total.seconds > 0 ? 100 * moving / total.seconds : 0.0,
                         areGroups() ? " or wait for other groups" : "")
-        << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
-        << " needed by the busiest rank at a time for tensors\n";
+        << bytesText(total.bytes) << " sent, " << bytesText(options.bytesOf(tree, schedule))
+        << " needed by the busiest rank at a time\n";
   }
 
   const Tree &tree;

@@ -8,10 +8,12 @@
 
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
+#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -93,6 +95,7 @@ public:
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
         alternatives(einsumc::alternatives(tree, machine, options, kListed)),
+        need(MemoryCount(machine).of(tree, schedule)),
         slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
   void run() {
@@ -100,6 +103,7 @@ public:
       json.attribute("dtype", name(tree.elementType()));
       json.attribute("ranks", schedule.ranks);
       json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
+      writeMemory();
       json.attribute("predicted_seconds", costOf(tree, machine, schedule).seconds);
       json.attributeArray("slices", [&] {
         for (const Slice &slice : schedule.slices)
@@ -120,6 +124,20 @@ public:
   }
 
 private:
+  /// Of the busiest rank.
+  void writeMemory() {
+    json.attribute("predicted_peak_bytes", need.bytes());
+    json.attribute("threads", need.threads);
+    json.attributeObject("memory", [&] {
+      json.attribute("rank", need.rank);
+      json.attribute("inputs", need.tensors.inputs);
+      json.attribute("sums_of_slices", need.tensors.sums);
+      json.attribute("results_and_chunks", need.tensors.shared);
+      json.attribute("messages", need.messages);
+      json.attribute("scratch", need.scratch());
+    });
+  }
+
   void writeNode(NodeId id) {
     const Node &node = tree.node(id);
     json.attribute("name", node.name);
@@ -138,6 +156,7 @@ private:
     });
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
                   costOf(tree, machine, transfers, schedule, id));
+    writeMemory(id);
     json.attribute("flops", slices * tree.flops(id));
     json.attribute("communication_bound_bytes",
                    slices * communicationBound(tree, id, schedule.ranks));
@@ -145,11 +164,23 @@ private:
       for (const Alternative &one : alternatives[static_cast<std::size_t>(id)])
         json.object([&] {
           writeSchedule(id, one.schedule, one.cost);
-          json.attribute("predicted_tensor_bytes", one.bytes);
+          json.attribute("predicted_peak_bytes", one.bytes);
           json.attribute("reading_seconds", one.readSeconds);
           json.attribute("tree_seconds", one.seconds);
           json.attribute("chosen", one.isChosen);
         });
+    });
+  }
+
+  /// While a node runs, beside inputs and sums of slices.
+  void writeMemory(NodeId id) {
+    const auto of =
+        llvm::find_if(need.nodes, [&](const MemoryNeed::Node &node) { return node.node == id; });
+    json.attributeObject("memory", [&] {
+      json.attribute("results", of->results);
+      json.attribute("chunks", of->chunks);
+      json.attribute("messages", of->messages);
+      json.attribute("scratch", of->scratch);
     });
   }
 
@@ -168,6 +199,7 @@ private:
   const Schedule &schedule;
   const TransferCost transfers;
   const std::vector<std::vector<Alternative>> alternatives;
+  const MemoryNeed need;
   const double slices; ///< how many
   llvm::json::OStream json;
 };
