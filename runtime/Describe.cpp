@@ -121,7 +121,10 @@ std::string describe(const ProgramDescription &description, const Session &sessi
             " ends as: " + formatLayout(layout) + ", " + bytesPerRank(layout, description) + "\n";
   text += "tensors take at most " +
           formatBytes(static_cast<int64_t>(description.predictedTensorBytes)) +
-          " a rank at a time: results share storage\n";
+          " a rank at a time: results share storage; with messages and scratch of " +
+          countOf(session.threads(), "thread") + " " +
+          formatBytes(static_cast<int64_t>(description.predictedPeakBytes(session.threads()))) +
+          "\n";
   text += sliceLines(description);
   text += description.slices.empty() ? "nodes:\n" : "nodes, of one slice:\n";
   for (const NodeDescription &node : description.nodes)

@@ -29,22 +29,6 @@ void moveBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box
     copyParallel<T>(to + toView.offset, from + fromView.offset, std::span<const CopyLoop>(loops));
 }
 
-/// The indices of the transfers, those of one box next to each other and by sender.
-std::vector<std::size_t> groupedByBox(const std::vector<Transfer> &transfers) {
-  // Incoming boxes are the same or disjoint: where they begin tells them apart.
-  std::vector<std::pair<std::vector<int64_t>, std::size_t>> begins(transfers.size());
-  for (std::size_t i = 0; i < transfers.size(); ++i) {
-    begins[i].second = i;
-    for (const Interval &interval : transfers[i].box)
-      begins[i].first.push_back(interval.begin);
-  }
-  std::ranges::sort(begins);
-
-  std::vector<std::size_t> order(transfers.size());
-  std::ranges::transform(begins, order.begin(), [](const auto &begin) { return begin.second; });
-  return order;
-}
-
 } // namespace
 
 /// The messages of one run for its trace, if there is one, numbered as they are started.
@@ -74,62 +58,25 @@ private:
 template <class T>
 Exchange<T>::Exchange(const Communicator &comm, ScratchMemory &memory, const Layout &source,
                       const Layout &target, int tag)
-    : comm(comm), memory(memory), tag(tag),
-      incoming(incomingTransfers(source, target, comm.rank())),
-      outgoing(outgoingTransfers(source, target, comm.rank())) {
-  std::erase_if(outgoing, [&](const Transfer &t) { return t.to == comm.rank(); });
-  // Every rank starts with another receiver, so that they do not all fall upon the first one.
-  std::ranges::rotate(outgoing, std::ranges::upper_bound(outgoing, comm.rank(), {}, &Transfer::to));
-  planReceives(target.box(comm.rank()));
-  planSends(source.box(comm.rank()));
-  memory.reserve(stagedElements * sizeof(T));
-}
-
-template <class T> void Exchange<T>::planReceives(const Box &block) {
-  receiveSteps.resize(incoming.size());
-  const std::vector<std::size_t> order = groupedByBox(incoming);
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (incoming[order[i]].box != incoming[order[i - 1]].box)
-      continue;
-    receiveSteps[order[i]].isFirst = false;
-    receiveSteps[order[i - 1]].next = static_cast<int>(order[i]);
-  }
-
-  for (std::size_t i = 0; i < incoming.size(); ++i) {
-    Step &step = receiveSteps[i];
-    if (incoming[i].from == comm.rank())
-      continue;
-    step.inPlace = step.isFirst && isContiguous(incoming[i].box, block);
-    step.offset = stagedElements;
-    if (!step.inPlace)
-      stagedElements += static_cast<std::size_t>(volume(incoming[i].box));
-  }
-}
-
-template <class T> void Exchange<T>::planSends(const Box &block) {
-  for (const Transfer &transfer : outgoing) {
-    const bool inPlace = isContiguous(transfer.box, block);
-    sendSteps.push_back({.inPlace = inPlace, .offset = stagedElements});
-    if (!inPlace)
-      stagedElements += static_cast<std::size_t>(volume(transfer.box));
-  }
+    : comm(comm), memory(memory), tag(tag), plan(planExchange(source, target, comm.rank())) {
+  memory.reserve(plan.stagedElements * sizeof(T));
 }
 
 template <class T>
 Traffic Exchange<T>::startSends(Requests &requests, MessageSpans &spans, const Tensor<T> &source) {
   Traffic traffic;
-  for (std::size_t i = 0; i < outgoing.size(); ++i) {
-    const Box &box = outgoing[i].box;
+  for (std::size_t i = 0; i < plan.outgoing.size(); ++i) {
+    const Box &box = plan.outgoing[i].box;
     T *data = nullptr;
-    if (sendSteps[i].inPlace) {
+    if (plan.sends[i].inPlace) {
       data = source.data() + BoxView(box, source.box()).offset;
     } else {
-      data = staged(sendSteps[i]);
+      data = staged(plan.sends[i]);
       moveBox<T>(box, data, box, source.data(), source.box(), false);
     }
     const std::span<T> elements(data, static_cast<std::size_t>(volume(box)));
-    spans.start(Activity::Send, outgoing[i].to, elements.size_bytes());
-    requests.send(std::as_bytes(elements), static_cast<int>(outgoing[i].to), tag);
+    spans.start(Activity::Send, plan.outgoing[i].to, elements.size_bytes());
+    requests.send(std::as_bytes(elements), static_cast<int>(plan.outgoing[i].to), tag);
     traffic.bytes += static_cast<int64_t>(elements.size_bytes());
     ++traffic.messages;
   }
@@ -138,8 +85,8 @@ Traffic Exchange<T>::startSends(Requests &requests, MessageSpans &spans, const T
 
 /// Where an incoming message is received.
 template <class T> std::span<T> Exchange<T>::landing(std::size_t index, const Tensor<T> &target) {
-  const Box &box = incoming[index].box;
-  const Step &step = receiveSteps[index];
+  const Box &box = plan.incoming[index].box;
+  const ExchangePlan::Step &step = plan.receives[index];
   T *data = step.inPlace ? target.data() + BoxView(box, target.box()).offset : staged(step);
   return {data, static_cast<std::size_t>(volume(box))};
 }
@@ -147,11 +94,11 @@ template <class T> std::span<T> Exchange<T>::landing(std::size_t index, const Te
 /// Brings what has arrived (or is here already) from where it landed to its place.
 template <class T>
 void Exchange<T>::place(std::size_t index, const Tensor<T> &source, const Tensor<T> &target) {
-  const Box &box = incoming[index].box;
-  const bool adds = !receiveSteps[index].isFirst;
-  if (incoming[index].from == comm.rank())
+  const Box &box = plan.incoming[index].box;
+  const bool adds = !plan.receives[index].isFirst;
+  if (plan.incoming[index].from == comm.rank())
     moveBox<T>(box, target.data(), target.box(), source.data(), source.box(), adds);
-  else if (!receiveSteps[index].inPlace)
+  else if (!plan.receives[index].inPlace)
     moveBox<T>(box, target.data(), target.box(), landing(index, target).data(), box, adds);
 }
 
@@ -159,28 +106,29 @@ template <class T>
 Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace) {
   Requests requests(comm);
   MessageSpans spans(trace);
-  std::vector<std::size_t> received; // Of every message received: its incoming transfer.
+  std::vector<std::size_t> received; // Of every message received: its plan.incoming transfer.
   int own = -1;
-  for (std::size_t i = 0; i < incoming.size(); ++i) {
-    if (incoming[i].from == comm.rank()) {
+  for (std::size_t i = 0; i < plan.incoming.size(); ++i) {
+    if (plan.incoming[i].from == comm.rank()) {
       own = static_cast<int>(i);
       continue;
     }
     const std::span<T> elements = landing(i, target);
-    spans.start(Activity::Receive, incoming[i].from, elements.size_bytes());
-    requests.receive(std::as_writable_bytes(elements), static_cast<int>(incoming[i].from), tag);
+    spans.start(Activity::Receive, plan.incoming[i].from, elements.size_bytes());
+    requests.receive(std::as_writable_bytes(elements), static_cast<int>(plan.incoming[i].from),
+                     tag);
     received.push_back(i);
   }
   const Traffic traffic = startSends(requests, spans, source);
 
   // What a transfer waits for before it is placed: its data and the one before it in its chain.
-  std::vector<int> missing(receiveSteps.size());
-  std::ranges::transform(receiveSteps, missing.begin(),
-                         [](const Step &step) { return step.isFirst ? 1 : 2; });
+  std::vector<int> missing(plan.receives.size());
+  std::ranges::transform(plan.receives, missing.begin(),
+                         [](const ExchangePlan::Step &step) { return step.isFirst ? 1 : 2; });
   auto settle = [&](int index) {
     while (index >= 0 && --missing[static_cast<std::size_t>(index)] == 0) {
       place(static_cast<std::size_t>(index), source, target);
-      index = receiveSteps[static_cast<std::size_t>(index)].next;
+      index = plan.receives[static_cast<std::size_t>(index)].next;
     }
   };
   settle(own);
@@ -188,7 +136,7 @@ Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace
     const TraceSpan span(trace, Activity::Wait);
     return static_cast<std::size_t>(requests.waitAny());
   };
-  for (std::size_t left = received.size() + outgoing.size(); left > 0; --left) {
+  for (std::size_t left = received.size() + plan.outgoing.size(); left > 0; --left) {
     const std::size_t message = waitForNext();
     spans.complete(message);
     if (message < received.size())

@@ -151,6 +151,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
       {"messages", statistics.traffic.messages},
       {"wait_seconds", statistics.waitSeconds},
       {"peak_bytes", statistics.peakBytes},
+      {"predicted_peak_bytes", description.predictedPeakBytes(threads)},
       {"tensor_bytes", statistics.tensorBytes},
       {"predicted_tensor_bytes", description.predictedTensorBytes},
       {"nodes", Json::array()},

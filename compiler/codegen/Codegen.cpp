@@ -10,7 +10,6 @@
 #include "compiler/codegen/EmitNode.h"
 #include "compiler/codegen/EmitStorage.h"
 #include "compiler/codegen/Format.h"
-#include "compiler/codegen/NestScratch.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -98,8 +97,7 @@ private:
         << "explicit Tree(ec::Session &session) : session(session) {";
     int64_t scratch = 0;
     for (const LoweredNode &node : program.nodes)
-      if (node.nest)
-        scratch = std::max(scratch, scratchBytes(tree, node));
+      scratch = std::max(scratch, node.scratchBytes);
     if (scratch > 0)
       out << "\nsession.reserveScratch(" << scratch << ");\n";
     out << "}\n\n"

@@ -134,7 +134,10 @@ public:
         << number(costOf(tree, machine, schedule).seconds /
                   static_cast<double>(countSlices(schedule.slices)))
         << ";\n";
-    out << "program.predictedTensorBytes = " << program.storage.peakBytes() << ";\n";
+    out << "program.predictedTensorBytes = "
+        << program.storage.onRank(program.storage.busiest).bytes() << ";\n"
+        << "program.predictedBytes = " << program.memory.withoutScratch() << ";\n"
+        << "program.scratchBytes = " << program.memory.scratchPerThread << ";\n";
     if (llvm::any_of(program.nodes,
                      [](const LoweredNode &node) { return node.stepping.has_value(); }))
       out << "program.movesInSteps = true;\n";

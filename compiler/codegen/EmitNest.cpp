@@ -7,7 +7,7 @@
 #include "compiler/codegen/EmitNest.h"
 
 #include "compiler/codegen/EmitNode.h"
-#include "compiler/codegen/NestScratch.h"
+#include "compiler/lower/NestScratch.h"
 #include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"

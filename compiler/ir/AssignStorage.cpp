@@ -9,8 +9,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
+#include <utility>
 
 namespace einsumc {
 
@@ -22,22 +22,25 @@ class Assignment {
 public:
   Assignment(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers)
       : tree(tree), schedule(schedule), buffers(buffers) {
+    storage.elementBytes = sizeInBytes(tree.elementType());
     for (const TensorBuffer &buffer : buffers.buffers) {
-      layouts.push_back(layoutOf(tree, buffer.tensor, buffer.placement));
+      const auto id = static_cast<BufferId>(storage.places.size());
       StoragePlace place;
-      place.isShared = tree.node(buffer.tensor).kind != NodeKind::Input ||
-                       home(buffer.tensor) != static_cast<BufferId>(storage.places.size());
-      // The first rank of a grid has the largest block.
-      place.bytes = bytesOn(layouts.size() - 1, buffer.placement.grid.firstRank);
+      place.layout = layoutOf(tree, buffer.tensor, buffer.placement);
+      place.chunkElements = buffer.chunkElements;
+      place.isShared =
+          tree.node(buffer.tensor).kind != NodeKind::Input || home(buffer.tensor) != id;
       place.life = {Storage::kForever, -1};
-      storage.places.push_back(place);
+      storage.places.push_back(std::move(place));
+      // The first rank of a grid has the largest block.
+      storage.places.back().bytes = storage.bytesOn(id, buffer.placement.grid.firstRank);
     }
     if (schedule.slices.empty())
       return;
     for (NodeId id = 0; id < tree.size(); ++id)
       if (tree.node(id).isOutput)
-        sums.push_back(
-            {static_cast<std::size_t>(buffers.outputs[static_cast<std::size_t>(id)]),
+        storage.sums.push_back(
+            {buffers.outputs[static_cast<std::size_t>(id)],
              countSumBlocks(partsOf(schedule.slices), sliceRoles(tree, schedule.slices, id))});
   }
 
@@ -50,12 +53,6 @@ public:
 
 private:
   BufferId home(NodeId tensor) const { return buffers.homes[static_cast<std::size_t>(tensor)]; }
-
-  std::size_t bytesOn(std::size_t buffer, int64_t rank) const {
-    const TensorBuffer &of = buffers.buffers[buffer];
-    const int64_t elements = of.isChunks() ? of.chunkElements : layouts[buffer].localSize(rank);
-    return static_cast<std::size_t>(elements * sizeInBytes(tree.elementType()));
-  }
 
   /// A buffer is written or read in a step.
   void use(BufferId buffer, int step) {
@@ -108,55 +105,53 @@ private:
   /// different ranks, any may be the busiest.
   void findPeak() {
     std::set<int64_t> firstRanks;
-    for (const Layout &layout : layouts)
-      firstRanks.insert(layout.grid.firstRank);
-    if (firstRanks.size() == 1)
-      return addRank(*firstRanks.begin());
-    for (int64_t rank = 0; rank < schedule.ranks; ++rank)
-      addRank(rank);
-  }
-
-  void addRank(int64_t rank) {
-    std::size_t inputs = 0, shared = 0, unshared = 0;
-    for (std::size_t b = 0; b < storage.places.size(); ++b) {
-      const std::size_t bytes = bytesOn(b, rank);
-      if (!storage.places[b].isShared) {
-        inputs = sum(inputs, bytes);
-        continue;
-      }
-      unshared = sum(unshared, bytes);
-      if (bytes > 0)
-        shared = std::max(shared, sum(storage.places[b].offset, bytes));
-    }
-    std::size_t sumsOfSlices = 0;
-    for (const SliceSums &of : sums)
-      sumsOfSlices =
-          sum(sumsOfSlices, llvm::SaturatingMultiply(bytesOn(of.buffer, rank),
-                                                     static_cast<std::size_t>(of.blocks)));
-    if (sum(sum(inputs, shared), sumsOfSlices) <= storage.peakBytes())
+    for (const StoragePlace &place : storage.places)
+      firstRanks.insert(place.layout.grid.firstRank);
+    storage.busiest = firstRanks.empty() ? 0 : *firstRanks.begin();
+    if (firstRanks.size() <= 1)
       return;
-    storage.inputBytes = inputs;
-    storage.sharedBytes = std::min(shared, std::numeric_limits<std::size_t>::max() - inputs);
-    storage.sumBytes =
-        std::min(sumsOfSlices, std::numeric_limits<std::size_t>::max() - sum(inputs, shared));
-    storage.unsharedBytes = unshared;
+    std::size_t most = 0;
+    for (int64_t rank = 0; rank < schedule.ranks; ++rank)
+      if (const std::size_t bytes = storage.onRank(rank).bytes(); bytes > most) {
+        most = bytes;
+        storage.busiest = rank;
+      }
   }
 
   const Tree &tree;
   const Schedule &schedule;
   const TensorBuffers &buffers;
-  /// Memory for the sums of slices: so many blocks of the size of a buffer.
-  struct SliceSums {
-    std::size_t buffer;
-    int64_t blocks;
-  };
-
-  std::vector<Layout> layouts; ///< by BufferId
-  std::vector<SliceSums> sums;
   Storage storage;
 };
 
 } // namespace
+
+std::size_t RankStorage::bytes() const { return sum(sum(inputs, shared), sums); }
+
+std::size_t Storage::bytesOn(BufferId buffer, int64_t rank) const {
+  const StoragePlace &place = places[static_cast<std::size_t>(buffer)];
+  const int64_t elements =
+      place.chunkElements > 0 ? place.chunkElements : place.layout.localSize(rank);
+  return static_cast<std::size_t>(elements * elementBytes);
+}
+
+RankStorage Storage::onRank(int64_t rank) const {
+  RankStorage of;
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    const std::size_t bytes = bytesOn(static_cast<BufferId>(b), rank);
+    if (!places[b].isShared) {
+      of.inputs = sum(of.inputs, bytes);
+      continue;
+    }
+    of.unshared = sum(of.unshared, bytes);
+    if (bytes > 0)
+      of.shared = std::max(of.shared, sum(places[b].offset, bytes));
+  }
+  for (const SliceSums &sliced : sums)
+    of.sums = sum(of.sums, llvm::SaturatingMultiply(bytesOn(sliced.buffer, rank),
+                                                    static_cast<std::size_t>(sliced.blocks)));
+  return of;
+}
 
 std::vector<BufferId> Storage::sharers(BufferId buffer) const {
   const StoragePlace &place = places[static_cast<std::size_t>(buffer)];
@@ -191,47 +186,8 @@ Storage assignStorage(const Tree &tree, const Schedule &schedule, const TensorBu
 }
 
 double storedBytes(const Tree &tree, const Schedule &schedule) {
-  return static_cast<double>(assignStorage(tree, schedule, buffersOf(tree, schedule)).peakBytes());
-}
-
-namespace {
-
-/// Bytes that a rank stores of each buffer.
-std::vector<double> bytesOn(const Tree &tree, const TensorBuffers &buffers, int64_t rank) {
-  std::vector<double> bytes;
-  for (const TensorBuffer &of : buffers.buffers)
-    bytes.push_back(static_cast<double>(
-        sizeInBytes(tree.elementType()) *
-        (of.isChunks() ? of.chunkElements
-                       : layoutOf(tree, of.tensor, of.placement).localSize(rank))));
-  return bytes;
-}
-
-} // namespace
-
-std::vector<double> liveBytes(const Tree &tree, const Schedule &schedule) {
-  const TensorBuffers buffers = buffersOf(tree, schedule);
-  const Storage storage = assignStorage(tree, schedule, buffers);
-  // The first ranks of grids have the largest blocks.
-  std::set<int64_t> firstRanks;
-  for (const TensorBuffer &of : buffers.buffers)
-    firstRanks.insert(of.placement.grid.firstRank);
-  std::vector<double> live(static_cast<std::size_t>(tree.size()));
-  for (const int64_t rank : firstRanks) {
-    const std::vector<double> bytes = bytesOn(tree, buffers, rank);
-    for (std::size_t i = 0; i < buffers.nodes.size(); ++i) {
-      double &most = live[static_cast<std::size_t>(buffers.nodes[i].node)];
-      for (int step = storage.firstSteps[i]; step <= storage.lastStep(i, buffers.nodes[i]);
-           ++step) {
-        auto now = static_cast<double>(storage.sumBytes);
-        for (std::size_t b = 0; b < bytes.size(); ++b)
-          if (storage.places[b].life.first <= step && step <= storage.places[b].life.last)
-            now += bytes[b];
-        most = std::max(most, now);
-      }
-    }
-  }
-  return live;
+  const Storage storage = assignStorage(tree, schedule, buffersOf(tree, schedule));
+  return static_cast<double>(storage.onRank(storage.busiest).bytes());
 }
 
 } // namespace einsumc

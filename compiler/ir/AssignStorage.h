@@ -17,10 +17,23 @@ namespace einsumc {
 
 /// Where a buffer lies and for how long.
 struct StoragePlace {
-  bool isShared = false;  ///< not of inputs, which have memory of their own for ever
-  std::size_t offset = 0; ///< from the start of the shared storage, in bytes
-  std::size_t bytes = 0;  ///< on the rank that has most of it
-  Lifetime life;          ///< kForever after the last step: to the end of the run and longer
+  Layout layout;             ///< of the elements, unless they are chunks
+  int64_t chunkElements = 0; ///< of chunks: so many on every rank
+  bool isShared = false;     ///< not of inputs, which have memory of their own for ever
+  std::size_t offset = 0;    ///< from the start of the shared storage, in bytes
+  std::size_t bytes = 0;     ///< on the rank that has most of it
+  Lifetime life;             ///< kForever after the last step: to the end of the run and longer
+};
+
+/// The memory for tensors of one rank, in bytes.
+struct RankStorage {
+  std::size_t inputs = 0;
+  std::size_t shared = 0;   ///< of results, copies and chunks
+  std::size_t sums = 0;     ///< where slices are added up
+  std::size_t unshared = 0; ///< what results, copies and chunks would take without sharing
+
+  /// Of all tensors; sums that are no number of bytes count as the largest one.
+  std::size_t bytes() const;
 };
 
 /// The memory of all buffers. Time is counted in steps: those of a node are its moves before, the
@@ -30,13 +43,18 @@ struct Storage {
 
   std::vector<StoragePlace> places; ///< by BufferId
   std::vector<int> firstSteps;      ///< by position in the order of evaluation
-  std::size_t inputBytes = 0;       ///< of the rank whose peak it is
-  std::size_t sharedBytes = 0;      ///< of the rank whose peak it is
-  std::size_t sumBytes = 0;         ///< of the rank whose peak it is: where slices are added up
-  std::size_t unsharedBytes = 0;    ///< what results and copies would take without sharing there
+  /// Memory for the sums of slices: so many blocks of the size of a buffer.
+  struct SliceSums {
+    BufferId buffer = 0;
+    int64_t blocks = 0;
+  };
+  std::vector<SliceSums> sums;
+  int64_t elementBytes = 1;
+  int64_t busiest = 0; ///< the rank with most
 
-  /// Bytes that the busiest rank needs for inputs, results and copies.
-  std::size_t peakBytes() const { return inputBytes + sharedBytes + sumBytes; }
+  /// Bytes of a buffer on a rank.
+  std::size_t bytesOn(BufferId buffer, int64_t rank) const;
+  RankStorage onRank(int64_t rank) const;
   /// The buffers that have bytes in common with one, in the order of their lives.
   std::vector<BufferId> sharers(BufferId buffer) const;
   /// The shared buffers that hold nothing of use after a step.
@@ -57,13 +75,9 @@ struct Storage {
 /// end, where they are wanted.
 Storage assignStorage(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers);
 
-/// Bytes that the busiest rank needs at a time for all tensors and the copies made for nodes: the
-/// peak of `assignStorage`. Scratch memory of kernels and of messages comes on top.
+/// Bytes that the busiest rank needs at a time for all tensors and the copies made for nodes, as
+/// `assignStorage` places them. Scratch memory of kernels and of messages comes on top.
 double storedBytes(const Tree &tree, const Schedule &schedule);
-
-/// By node: bytes of all that is stored while it runs, its moves among it: inputs, results, copies,
-/// chunks and the sums of slices, on the rank with most of that; 0 for inputs.
-std::vector<double> liveBytes(const Tree &tree, const Schedule &schedule);
 
 } // namespace einsumc
 

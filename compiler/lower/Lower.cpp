@@ -6,60 +6,50 @@
 
 #include "compiler/lower/Lower.h"
 
+#include "compiler/lower/NestScratch.h"
+
 #include <utility>
 
 namespace einsumc {
 
-namespace {
-
-class Lowering {
-public:
-  Lowering(const Tree &tree, const Machine &machine, const Schedule &schedule)
-      : tree(tree), machine(machine), schedule(schedule) {}
-
-  LoweredProgram run() {
-    TensorBuffers buffers = buffersOf(tree, schedule);
-    program.storage = assignStorage(tree, schedule, buffers);
-    program.buffers = std::move(buffers.buffers);
-    program.homes = std::move(buffers.homes);
-    program.outputs = std::move(buffers.outputs);
-    for (NodeBuffers &node : buffers.nodes)
-      lowerNode(std::move(node));
-    return std::move(program);
+LoweredNode lowerNode(const Tree &tree, const Machine &machine, const Schedule &schedule,
+                      const TensorBuffers &buffers, const NodeBuffers &node) {
+  LoweredNode lowered;
+  static_cast<NodeBuffers &>(lowered) = node;
+  std::vector<Layout> stored;
+  const auto addLayout = [&](BufferId id) {
+    stored.push_back(layoutOf(tree, buffers.buffers[static_cast<std::size_t>(id)]));
+  };
+  for (const BufferId operand : node.operands)
+    addLayout(operand);
+  addLayout(node.result);
+  lowered.shape = computeShape(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)],
+                               stored, node.stepping);
+  if (tree.node(node.node).kind != NodeKind::Product) {
+    lowered.dims = fuseDims(tree, node.node, lowered.shape);
+    return lowered;
   }
-
-private:
-  void lowerNode(NodeBuffers node) {
-    LoweredNode lowered;
-    static_cast<NodeBuffers &>(lowered) = std::move(node);
-    const NodeId id = lowered.node;
-    const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
-    std::vector<Layout> stored;
-    for (const BufferId operand : lowered.operands)
-      stored.push_back(layoutOfBuffer(operand));
-    stored.push_back(layoutOfBuffer(lowered.result));
-    lowered.shape = computeShape(tree, id, on, stored, lowered.stepping);
-    if (tree.node(id).kind == NodeKind::Product)
-      lowered.nest = chooseNest(tree, id, lowered.shape, lowered.addsInSteps(), machine);
-    else
-      lowered.dims = fuseDims(tree, id, lowered.shape);
-    program.nodes.push_back(std::move(lowered));
-  }
-
-  Layout layoutOfBuffer(BufferId id) const {
-    return layoutOf(tree, program.buffers[static_cast<std::size_t>(id)]);
-  }
-
-  const Tree &tree;
-  const Machine &machine;
-  const Schedule &schedule;
-  LoweredProgram program;
-};
-
-} // namespace
+  lowered.nest = chooseNest(tree, node.node, lowered.shape, node.addsInSteps(), machine);
+  lowered.scratchBytes = planScratch(*lowered.nest).total * sizeInBytes(tree.elementType());
+  return lowered;
+}
 
 LoweredProgram lower(const Tree &tree, const Machine &machine, const Schedule &schedule) {
-  return Lowering(tree, machine, schedule).run();
+  LoweredProgram program;
+  TensorBuffers buffers = buffersOf(tree, schedule);
+  program.storage = assignStorage(tree, schedule, buffers);
+  std::vector<int64_t> scratch;
+  for (const NodeBuffers &node : buffers.nodes) {
+    program.nodes.push_back(lowerNode(tree, machine, schedule, buffers, node));
+    scratch.push_back(program.nodes.back().scratchBytes);
+  }
+  MessageBytes messages;
+  program.memory =
+      memoryNeed(tree, schedule, {buffers, program.storage, scratch, machine.threads}, messages);
+  program.buffers = std::move(buffers.buffers);
+  program.homes = std::move(buffers.homes);
+  program.outputs = std::move(buffers.outputs);
+  return program;
 }
 
 } // namespace einsumc

@@ -10,6 +10,7 @@
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Machine.h"
 #include "compiler/lower/LocalNest.h"
+#include "compiler/lower/MemoryNeed.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,6 +25,7 @@ struct LoweredNode : NodeBuffers {
   ComputeShape shape;
   std::vector<FusedDim> dims;    ///< of a unary node: its loops
   std::optional<LocalNest> nest; ///< of a contraction
+  int64_t scratchBytes = 0;      ///< that each thread has for the nest
 };
 
 /// The program that every rank runs.
@@ -33,11 +35,16 @@ struct LoweredProgram {
   std::vector<BufferId> homes;    ///< by NodeId: where later nodes find the tensor
   std::vector<BufferId> outputs;  ///< by NodeId: where an output ends; meaningless for others
   Storage storage;                ///< where the buffers lie, and for how long
+  MemoryNeed memory;              ///< of the busiest rank
 };
 
 /// Lowers a schedule to what each rank, one of the machine, does.
 /// \pre the schedule is valid for the tree
 LoweredProgram lower(const Tree &tree, const Machine &machine, const Schedule &schedule);
+
+/// Lowers one node of a schedule. \pre as above
+LoweredNode lowerNode(const Tree &tree, const Machine &machine, const Schedule &schedule,
+                      const TensorBuffers &buffers, const NodeBuffers &node);
 
 /// The nodes in which a buffer is alive, in words: `from T to Y`, `during T`, `from Y to the end`.
 std::string lifeText(const Tree &tree, const LoweredProgram &program, const Lifetime &life);

@@ -32,11 +32,18 @@ public:
 
   void printStorage() {
     const Storage &storage = program.storage;
-    stream << "memory of the busiest rank: " << storage.peakBytes() << " bytes, "
-           << storage.inputBytes << " of inputs and " << storage.sharedBytes << " shared by ("
-           << storage.unsharedBytes << " without sharing)";
-    if (storage.sumBytes > 0)
-      stream << ", " << storage.sumBytes << " of sums of slices";
+    const MemoryNeed &need = program.memory;
+    stream << "memory of the busiest rank: " << need.bytes() << " bytes, " << need.tensors.inputs
+           << " of inputs and " << need.tensors.shared << " shared by (" << need.tensors.unshared
+           << " without sharing)";
+    if (need.tensors.sums > 0)
+      stream << ", " << need.tensors.sums << " of sums of slices";
+    if (need.messages > 0)
+      stream << ", " << need.messages << " of messages";
+    if (need.scratchPerThread > 0)
+      stream << ", " << need.scratchPerThread << " of scratch"
+             << (need.threads > 1 ? " for each of " + std::to_string(need.threads) + " threads"
+                                  : "");
     stream << "\n";
     for (std::size_t b = 0; b < storage.places.size(); ++b) {
       const StoragePlace &place = storage.places[b];

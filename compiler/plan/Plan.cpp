@@ -6,7 +6,6 @@
 
 #include "compiler/plan/Plan.h"
 
-#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/NodeEstimate.h"
 #include "compiler/plan/Planner.h"
 #include "compiler/plan/RankGroups.h"
@@ -88,7 +87,7 @@ private:
       return false;
     auto planner = std::make_unique<Planner>(lists, how, ranges);
     tried.push_back(std::move(ranges));
-    const bool mayBe = how.memory == options.memory || storedBytes(tree, planner->schedule()) <=
+    const bool mayBe = how.memory == options.memory || options.bytesOf(tree, planner->schedule()) <=
                                                            static_cast<double>(*options.memory);
     const bool isBetter = mayBe && (!best || planner->isBetterThan(*best));
     if (isBetter) {

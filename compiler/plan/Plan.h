@@ -7,12 +7,14 @@
 #ifndef EINSUMC_PLAN_PLAN_H
 #define EINSUMC_PLAN_PLAN_H
 
+#include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/ReadPlan.h"
 #include "compiler/ir/Schedule.h"
 #include "compiler/plan/Candidates.h"
 #include "compiler/plan/CommunicationBound.h"
 
+#include <functional>
 #include <optional>
 
 namespace einsumc {
@@ -20,12 +22,19 @@ namespace einsumc {
 struct PlanOptions {
   int64_t ranks = 1;
   PartialSchedule fixed = {}; ///< what the user decided; the planner chooses the rest
-  /// Bytes that a rank may use for tensors; none: any number.
+  /// Bytes that a rank may use; none: any number.
   std::optional<int64_t> memory = std::nullopt;
   /// Independent nodes may be computed at the same time, each on some of the ranks.
   bool mayGroup = true;
   /// One of many plans that are compared: of DAGs, and where memory is short, found in little time.
   bool isDraft = false;
+  /// Counts the bytes that the busiest rank uses under a schedule of the tree, those among them
+  /// that later stages decide on; none: those of tensors alone (storedBytes).
+  std::function<double(const Tree &, const Schedule &)> countBytes = nullptr;
+
+  double bytesOf(const Tree &tree, const Schedule &schedule) const {
+    return countBytes ? countBytes(tree, schedule) : storedBytes(tree, schedule);
+  }
 };
 
 /// The schedule of the tree that is predicted to take the least time (costOf) of those that its

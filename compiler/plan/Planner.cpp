@@ -6,7 +6,6 @@
 
 #include "compiler/plan/Planner.h"
 
-#include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
 #include "compiler/plan/MemoryPrices.h"
 
@@ -33,7 +32,8 @@ Planner::Planner(CandidateLists &lists, const PlanOptions &options, std::vector<
 bool Planner::isBetterThan(const Planner &other) const {
   if (options.memory) {
     const auto memory = static_cast<double>(*options.memory);
-    const double own = storedBytes(tree, schedule()), others = storedBytes(tree, other.schedule());
+    const double own = options.bytesOf(tree, schedule()),
+                 others = options.bytesOf(tree, other.schedule());
     if (std::max(own, others) > memory)
       return own < others;
   }
@@ -66,12 +66,12 @@ void Planner::decide() {
   tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
   chosen = tables->cheapest();
   const auto memory = static_cast<double>(options.memory.value_or(0));
-  if (!options.memory || storedBytes(tree, completed(chosen)) <= memory)
+  if (!options.memory || options.bytesOf(tree, completed(chosen)) <= memory)
     return;
   isSparing = true;
   tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
   const auto bytes = [&](const std::vector<std::size_t> &tried) {
-    return storedBytes(tree, completed(tried));
+    return options.bytesOf(tree, completed(tried));
   };
   chosen = cheapestWithin(*tables, memory, bytes, !options.isDraft);
 }
@@ -222,7 +222,7 @@ Alternative Planner::alternative(NodeId id, const std::vector<std::size_t> &choi
           slices * tables->of(other)
                        .candidates[choices[static_cast<std::size_t>(other)]]
                        .cost.computeSeconds;
-  result.bytes = storedBytes(tree, schedule);
+  result.bytes = options.bytesOf(tree, schedule);
   return result;
 }
 

@@ -8,13 +8,13 @@
 #define EINSUMC_EXCHANGE_H
 
 #include "einsumc/Communicator.h"
+#include "einsumc/ExchangePlan.h"
 #include "einsumc/Tensor.h"
 #include "einsumc/Trace.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace einsumc {
 
@@ -46,17 +46,9 @@ public:
   Traffic run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace = nullptr);
 
 private:
-  /// How a transfer is carried out. The partial sums of one box form a chain, by sender, and are
-  /// added in this order whatever the order of their arrival: results are the same in every run.
-  struct Step {
-    bool inPlace = false;   ///< sent from or received into its place in the tensor
-    std::size_t offset = 0; ///< else: its place in the memory for messages, in elements
-    bool isFirst = true;    ///< of its chain: overwrites the box, where the others add
-    int next = -1;          ///< incoming transfer that follows in the chain; -1: none
-  };
-  void planReceives(const Box &block);
-  void planSends(const Box &block);
-  T *staged(const Step &step) const { return reinterpret_cast<T *>(memory.data()) + step.offset; }
+  T *staged(const ExchangePlan::Step &step) const {
+    return reinterpret_cast<T *>(memory.data()) + step.offset;
+  }
   Traffic startSends(Requests &requests, MessageSpans &spans, const Tensor<T> &source);
   std::span<T> landing(std::size_t index, const Tensor<T> &target);
   void place(std::size_t index, const Tensor<T> &source, const Tensor<T> &target);
@@ -64,11 +56,7 @@ private:
   const Communicator &comm;
   const ScratchMemory &memory;
   int tag;
-  std::vector<Transfer> incoming; ///< by sender, the own part included
-  std::vector<Transfer> outgoing; ///< by receiver, from the next rank on, without the own part
-  std::vector<Step> receiveSteps; ///< one an incoming transfer
-  std::vector<Step> sendSteps;    ///< one an outgoing transfer
-  std::size_t stagedElements = 0; ///< of all messages that are not sent or received in place
+  const ExchangePlan plan;
 };
 
 } // namespace einsumc

@@ -99,6 +99,11 @@ struct ProgramDescription {
                double predictedSeconds, double predictedBytes, int64_t predictedMessages,
                std::initializer_list<Use> operands);
 
+  /// Bytes that tensors, messages and scratch take, of the rank with most.
+  std::size_t predictedPeakBytes(int threads) const {
+    return predictedBytes + scratchBytes * static_cast<std::size_t>(threads);
+  }
+
   std::string name;  ///< of the source, for --help
   int64_t ranks = 1; ///< the program runs on exactly so many
   DType dtype = DType::F32;
@@ -111,6 +116,8 @@ struct ProgramDescription {
   double predictedSeconds = 0;
   /// Bytes that inputs, results and copies need at a time, of the rank with most.
   std::size_t predictedTensorBytes = 0;
+  /// The same with messages, and the scratch of each thread that comes on top.
+  std::size_t predictedBytes = 0, scratchBytes = 0;
   /// Pins of the outputs: of tensor `first` the final layout, where it is not the one of `tensors`.
   std::vector<std::pair<int, Layout>> finalLayouts;
   std::string plan; ///< the whole schedule as text

@@ -101,7 +101,7 @@ def check_output(name, file, expected, magnitude, dtype):
 
 
 def check_stats(file, ranks):
-    """Bytes predicted by the compiler are bytes sent, node by node, and bytes of tensors."""
+    """Bytes predicted by the compiler are bytes sent, node by node, and bytes of memory."""
     with open(file) as text:
         stats = json.load(text)
     if stats["ranks"] != ranks:
@@ -112,9 +112,10 @@ def check_stats(file, ranks):
             if node[what] != node[predicted]:
                 raise Failure(f"stats: {what} of node {node['name']} ({node['algorithm']}) is "
                               f"{node[what]}, predicted were {node[predicted]}")
-    if stats["tensor_bytes"] != stats["predicted_tensor_bytes"]:
-        raise Failure(f"stats: tensor_bytes is {stats['tensor_bytes']}, predicted were "
-                      f"{stats['predicted_tensor_bytes']}")
+    for what in ("tensor_bytes", "peak_bytes"):
+        if stats[what] != stats[f"predicted_{what}"]:
+            raise Failure(f"stats: {what} is {stats[what]}, predicted were "
+                          f"{stats[f'predicted_{what}']}")
     total = sum(node["bytes_sent"] for node in stats["nodes"])
     if stats["bytes_sent"] != total:
         raise Failure(f"stats: bytes_sent is {stats['bytes_sent']}, the nodes' sum is {total}")

@@ -132,19 +132,20 @@ TEST(Slices, PartsAreEqualAndAtLeastTwo) {
 
 TEST(Slices, MemoryHasTheSumsInAsManyBlocksAsTheLoopsNeed) {
   const Tree tree = treeOf(kChain);
-  auto storageOf = [&](const Slices &slices) {
+  auto sumBytes = [&](const Slices &slices) {
     const Tree sliced = slicedTree(tree, slices);
     PlanOptions options;
     options.fixed.slices = slices;
     const Schedule schedule = plan(sliced, Machine{}, options);
-    return assignStorage(sliced, schedule, buffersOf(sliced, schedule));
+    const Storage storage = assignStorage(sliced, schedule, buffersOf(sliced, schedule));
+    return storage.onRank(storage.busiest).sums;
   };
   const Slice k = slice(tree, "k", 4), i = slice(tree, "i", 3);
-  EXPECT_EQ(storageOf({k}).sumBytes, 12 * 4);
-  EXPECT_EQ(storageOf({i}).sumBytes, 0);
-  EXPECT_EQ(storageOf({i, k}).sumBytes, 4 * 4);
-  EXPECT_EQ(storageOf({k, i}).sumBytes, 3 * 4 * 4);
-  EXPECT_EQ(storageOf({}).sumBytes, 0);
+  EXPECT_EQ(sumBytes({k}), 12 * 4);
+  EXPECT_EQ(sumBytes({i}), 0);
+  EXPECT_EQ(sumBytes({i, k}), 4 * 4);
+  EXPECT_EQ(sumBytes({k, i}), 3 * 4 * 4);
+  EXPECT_EQ(sumBytes({}), 0);
 }
 
 /// Adds up numbers of slices in the blocks that sliceStep names; compares with sums by index.

@@ -8,7 +8,6 @@
 
 #include "ExplainReason.h"
 
-#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -137,10 +136,10 @@ private:
                         total.seconds, moving,
                         total.seconds > 0 ? 100 * moving / total.seconds : 0.0,
                         areGroups() ? " or wait for other groups" : "")
-        << bytesText(total.bytes) << " sent, " << bytesText(storedBytes(tree, schedule))
-        << " needed by the busiest rank at a time for tensors\n"
+        << bytesText(total.bytes) << " sent, " << bytesText(options.bytesOf(tree, schedule))
+        << " needed by the busiest rank at a time\n"
         << "columns: seconds of the node; bytes that the busiest rank moves: sends, gets, or reads "
-           "beyond an even share;\n  memory that it needs at a time for all tensors of the tree; "
+           "beyond an even share;\n  memory that it needs at a time for the whole tree; "
            "seconds that reading inputs and doubt add to the whole tree, and these\n";
   }
 

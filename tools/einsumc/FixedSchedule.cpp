@@ -8,7 +8,6 @@
 
 #include "Output.h"
 
-#include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -123,9 +122,10 @@ std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Machine &ma
   return fixed;
 }
 
-bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory) {
-  const double needed = storedBytes(tree, schedule);
-  if (needed <= static_cast<double>(memory))
+bool checkMemory(const Tree &tree, const Schedule &schedule, const MemoryNeed &need,
+                 int64_t memory) {
+  const auto allowed = static_cast<std::size_t>(memory);
+  if (need.bytes() <= allowed)
     return true;
   NodeId largest = 0;
   for (NodeId id = 0; id < tree.size(); ++id)
@@ -136,11 +136,14 @@ bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory) {
   std::string slices;
   if (!schedule.slices.empty())
     slices = " in each of " + std::to_string(countSlices(schedule.slices)) + " slices";
-  llvm::errs() << "einsumc: error: a rank needs " << bytesText(needed) << " at a time" << slices
-               << " but may use " << bytesText(static_cast<double>(memory))
-               << "; the largest tensor is '" << tree.node(largest).name << "' with "
-               << bytesText(bytes)
-               << " over all ranks. Use more ranks, or force a schedule that copies less.\n";
+  const auto textOf = [](std::size_t count) { return bytesText(static_cast<double>(count)); };
+  llvm::errs() << "einsumc: error: a rank needs " << textOf(need.bytes()) << " at a time" << slices
+               << " but may use " << textOf(allowed) << "; the largest tensor is '"
+               << tree.node(largest).name << "' with " << bytesText(bytes) << " over all ranks; "
+               << textOf(need.bytes() - allowed) << " are missing";
+  if (const std::size_t work = need.bytes() - need.tensors.bytes(); work > 0)
+    llvm::errs() << ", where messages and scratch take " << textOf(work);
+  llvm::errs() << ". Use more ranks, or force a schedule that copies less.\n";
   return false;
 }
 

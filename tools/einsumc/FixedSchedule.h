@@ -11,6 +11,7 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/ReadPlan.h"
+#include "compiler/lower/MemoryNeed.h"
 
 #include <optional>
 
@@ -23,9 +24,10 @@ namespace einsumc {
 std::optional<PartialSchedule> fixedSchedule(const Tree &tree, const Machine &machine,
                                              const Options &options, Diagnostics &diagnostics);
 
-/// Whether what every rank stores fits so many bytes; if not says what is missing and which tensor
+/// Whether what every rank needs fits so many bytes; if not says what is missing and which tensor
 /// is the largest.
-bool checkMemory(const Tree &tree, const Schedule &schedule, int64_t memory);
+bool checkMemory(const Tree &tree, const Schedule &schedule, const MemoryNeed &need,
+                 int64_t memory);
 
 } // namespace einsumc
 

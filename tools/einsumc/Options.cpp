@@ -46,7 +46,8 @@ struct CommandLine {
                  clEnumValN(Stage::Json, "json", "tree, schedule and predictions for tools")),
       cl::cat(category)};
   cl::opt<std::string> memory{"memory",
-                              cl::desc("Bytes that a rank may use for tensors, e.g. 4GiB"),
+                              cl::desc("Bytes that a rank may use for tensors, messages and "
+                                       "scratch, e.g. 4GiB"),
                               cl::value_desc("SIZE"), cl::cat(category)};
   cl::list<std::string> slices{
       "slice",

@@ -8,7 +8,7 @@
 
 #include "ReadInputs.h"
 
-#include "compiler/ir/AssignStorage.h"
+#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/ChooseSlices.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/plan/OrderDims.h"
@@ -16,6 +16,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <memory>
 #include <utility>
 
 namespace einsumc {
@@ -34,8 +35,12 @@ namespace {
 PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                       const Options &options, bool isDraft = false) {
   auto [declared, tree] = orderedSlice(whole, machine, given, options);
-  PlanOptions how{options.ranks, reordered(given, declared, tree), memoryOf(options, machine),
-                  options.groups == GroupChoice::Chosen, isDraft};
+  PlanOptions how{
+      options.ranks, reordered(given, declared, tree), memoryOf(options, machine),
+      options.groups == GroupChoice::Chosen, isDraft,
+      [count = std::make_shared<MemoryCount>(machine)](const Tree &of, const Schedule &schedule) {
+        return static_cast<double>(count->of(of, schedule).bytes());
+      }};
   Schedule schedule = plan(tree, machine, how);
   return {std::move(declared), std::move(tree), std::move(how), std::move(schedule)};
 }
@@ -46,14 +51,13 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
                      const Options &options) {
   PlannedTree planned = planSlice(whole, machine, given, options);
   const std::optional<int64_t> memory = planned.options.memory;
-  const double needed = memory ? storedBytes(planned.tree, planned.schedule) : 0;
+  const double needed = memory ? planned.bytes() : 0;
   if (!memory || needed <= static_cast<double>(*memory) || !given.slices.empty() ||
       options.library || !options.maySlice)
     return planned;
   PartialSchedule with = given;
   auto costOfPlan = [&](const PlannedTree &of) {
-    return SlicedCost{storedBytes(of.tree, of.schedule),
-                      costOf(of.tree, machine, of.schedule).seconds};
+    return SlicedCost{of.bytes(), costOf(of.tree, machine, of.schedule).seconds};
   };
   Options oneByOne = options; // Many slices are tried, so each in little time.
   oneByOne.groups = GroupChoice::None;
@@ -68,10 +72,10 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
   with.slices = slices;
   for (const Options &how : {options, oneByOne}) {
     planned = planSlice(whole, machine, with, how);
-    if (storedBytes(planned.tree, planned.schedule) <= static_cast<double>(*memory))
+    if (planned.bytes() <= static_cast<double>(*memory))
       break;
   }
-  if (storedBytes(planned.tree, planned.schedule) > static_cast<double>(*memory))
+  if (planned.bytes() > static_cast<double>(*memory))
     return planned;
   llvm::errs() << "einsumc: note: a rank would need " << bytesText(needed) << " but may use "
                << bytesText(static_cast<double>(*memory)) << ", so the tree is evaluated in "

@@ -19,6 +19,9 @@ struct PlannedTree {
   Tree tree;     ///< the same with the orders of dims in which intermediates are stored
   PlanOptions options;
   Schedule schedule;
+
+  /// That the busiest rank needs.
+  double bytes() const { return options.bytesOf(tree, schedule); }
 };
 
 /// The tree of one slice, as it is declared and with the orders that are given or chosen.

@@ -8,10 +8,12 @@
 
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
+#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -54,7 +56,7 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
     out << "  label=\"" << countSlices(schedule.slices)
         << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
   const TransferCost transfers(machine, schedule.ranks);
-  const std::vector<double> live = liveBytes(tree, schedule);
+  const MemoryNeed need = MemoryCount(machine).of(tree, schedule);
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
@@ -71,7 +73,8 @@ void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule
         << algorithmName(tree, id, on) << " " << nodeScheduleText(tree, id, on) << "\\n"
         << llvm::format("%.3g flops, %.3g s, ", slices * tree.flops(id), slices * cost.seconds)
         << bytesText(slices * cost.bytes) << " sent\\n"
-        << bytesText(live[static_cast<std::size_t>(id)]) << " a rank while it runs";
+        << bytesText(static_cast<double>(need.tensors.inputs + need.at(id).bytes()))
+        << " a rank while it runs";
     const NodeTraffic traffic = trafficOf(tree, schedule, id);
     if (traffic.result > 0)
       out << "\\nsums: " << bytesText(slices * traffic.result);
@@ -104,14 +107,15 @@ public:
              const Schedule &schedule, llvm::raw_ostream &out)
       : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
         alternatives(einsumc::alternatives(tree, machine, options, kListed).ofNode),
-        live(liveBytes(tree, schedule)), slices(static_cast<double>(countSlices(schedule.slices))),
-        json(out, 2) {}
+        need(MemoryCount(machine).of(tree, schedule)),
+        slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
 
   void run() {
     json.object([&] {
       json.attribute("dtype", name(tree.elementType()));
       json.attribute("ranks", schedule.ranks);
       json.attribute("predicted_tensor_bytes", storedBytes(tree, schedule));
+      writeMemory();
       writeTotals();
       json.attributeArray("slices", [&] {
         for (const Slice &slice : schedule.slices)
@@ -141,6 +145,20 @@ private:
     json.attribute("predicted_bytes", total.bytes);
   }
 
+  /// Of the busiest rank.
+  void writeMemory() {
+    json.attribute("predicted_peak_bytes", need.bytes());
+    json.attribute("threads", need.threads);
+    json.attributeObject("memory", [&] {
+      json.attribute("rank", need.rank);
+      json.attribute("inputs", need.tensors.inputs);
+      json.attribute("sums_of_slices", need.tensors.sums);
+      json.attribute("results_and_chunks", need.tensors.shared);
+      json.attribute("messages", need.messages);
+      json.attribute("scratch", need.scratch());
+    });
+  }
+
   void writeNode(NodeId id) {
     const Node &node = tree.node(id);
     json.attribute("name", node.name);
@@ -160,8 +178,8 @@ private:
     const RankTraffic traffic = rankTraffic(tree, schedule, id);
     writeSchedule(id, schedule.nodes[static_cast<std::size_t>(id)],
                   slices * costOf(tree, machine, transfers, schedule, id), slices * traffic.moved);
+    writeMemory(id);
     json.attribute("flops", slices * tree.flops(id));
-    json.attribute("live_bytes", live[static_cast<std::size_t>(id)]);
     const double bound = slices * communicationBound(tree, id, schedule.ranks);
     json.attribute("communication_bound_bytes", bound);
     json.attribute("held_bytes_per_rank", slices * traffic.held);
@@ -172,12 +190,23 @@ private:
         json.object([&] {
           writeSchedule(id, one.schedule, one.cost, one.traffic.moved);
           if (one.bytes > 0)
-            json.attribute("predicted_tensor_bytes", one.bytes);
+            json.attribute("predicted_peak_bytes", one.bytes);
           json.attribute("reading_seconds", one.readSeconds);
           json.attribute("doubt_seconds", one.doubtSeconds);
           json.attribute("tree_seconds", one.seconds);
           json.attribute("chosen", one.isChosen);
         });
+    });
+  }
+
+  /// While a node runs, beside inputs and sums of slices.
+  void writeMemory(NodeId id) {
+    const MemoryNeed::Node &of = need.at(id);
+    json.attributeObject("memory", [&] {
+      json.attribute("results", of.results);
+      json.attribute("chunks", of.chunks);
+      json.attribute("messages", of.messages);
+      json.attribute("scratch", of.scratch);
     });
   }
 
@@ -198,8 +227,8 @@ private:
   const Schedule &schedule;
   const TransferCost transfers;
   const std::vector<std::vector<Alternative>> alternatives;
-  const std::vector<double> live; ///< by node
-  const double slices;            ///< how many
+  const MemoryNeed need;
+  const double slices; ///< how many
   llvm::json::OStream json;
 };
 

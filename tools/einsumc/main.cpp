@@ -17,6 +17,7 @@
 
 #include "compiler/codegen/Codegen.h"
 #include "compiler/lower/Lower.h"
+#include "compiler/lower/MemoryCount.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
 
@@ -69,7 +70,8 @@ public:
       explain(planned.tree, *machine, planned.options, planned.schedule, llvm::errs());
     }
     const std::optional<int64_t> memory = planned.options.memory;
-    if (memory && !checkMemory(planned.tree, planned.schedule, *memory))
+    if (memory && !checkMemory(planned.tree, planned.schedule,
+                               MemoryCount(*machine).of(planned.tree, planned.schedule), *memory))
       return kMistake;
     return finish(planned, *machine);
   }
@@ -82,7 +84,10 @@ private:
       return write(
           [&](llvm::raw_ostream &out) { printTree(planned.declared, tree, schedule.slices, out); });
     if (options.stage == Stage::Plan)
-      return write([&](llvm::raw_ostream &out) { print(tree, schedule, out); });
+      return write([&](llvm::raw_ostream &out) {
+        print(tree, schedule, out);
+        print(tree, MemoryCount(machine).of(tree, schedule), out);
+      });
     if (options.stage == Stage::Dot)
       return write([&](llvm::raw_ostream &out) { printDot(tree, machine, schedule, out); });
     if (options.stage == Stage::Json)

@@ -50,7 +50,7 @@ double utilisation(const Subject &subject, const Simulation &simulation, std::si
 
 /// Whether the busiest rank has the memory.
 bool fits(const Subject &subject) {
-  return storedBytes(subject.tree, subject.schedule) <= static_cast<double>(subject.machine.memory);
+  return subject.bytes <= static_cast<double>(subject.machine.memory);
 }
 
 double bytesOf(const Simulation &simulation) {
@@ -79,8 +79,8 @@ void printTable(const Subject &subject, const Simulation &simulation, std::size_
       << bytesText(bytesOf(simulation)) << " sent, "
       << bytesText(storedBytes(tree, subject.schedule)) << " of tensors a rank\n";
   if (!fits(subject))
-    out << "more than the " << bytesText(static_cast<double>(subject.machine.memory))
-        << " of memory that a rank has\n";
+    out << "with messages and scratch " << bytesText(subject.bytes) << ", more than the "
+        << bytesText(static_cast<double>(subject.machine.memory)) << " of memory that a rank has\n";
   out << "\n";
   out << "    seconds     compute    transfer        wait        sent  node\n";
   for (const SimulatedNode &node : simulation.nodes)
@@ -125,6 +125,7 @@ void printJson(const Subject &subject, const Simulation &simulation, std::size_t
     json.attribute("efficiency", efficiency(subject, simulation.seconds));
     json.attribute("bytes", bytesOf(simulation));
     json.attribute("tensor_bytes", storedBytes(tree, subject.schedule));
+    json.attribute("memory_bytes", subject.bytes);
     json.attribute("fits_memory", fits(subject));
     json.attributeArray("nodes", [&] {
       for (const SimulatedNode &node : simulation.nodes)

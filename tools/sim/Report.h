@@ -22,6 +22,7 @@ struct Subject {
   const Machine &machine;
   const Schedule &schedule;
   const Network &network;
+  const double bytes; ///< that the busiest rank needs: tensors, messages and scratch
 };
 
 /// The tree's flops over those that all ranks could do at their peak in that time.

@@ -77,8 +77,8 @@ int simulate(const CommandLine &line, Options options) {
 
   const sim::Simulation simulation = (line.detail ? sim::simulateMessages : sim::simulatePhases)(
       tree, *machine, schedule, network);
-  (line.json ? sim::printJson : sim::printTable)({tree, *machine, schedule, network}, simulation,
-                                                 line.busiest, llvm::outs());
+  (line.json ? sim::printJson : sim::printTable)(
+      {tree, *machine, schedule, network, planned.bytes()}, simulation, line.busiest, llvm::outs());
   return kSuccess;
 }
 

@@ -26,8 +26,10 @@ def check(einsumc, einsum, sizes, ranks, *options):
     if not 0 <= plan["moving_share"] <= 1:
         sys.exit(f"{where}: moving_share is {plan['moving_share']}")
     # Fragments between buffers are of no node.
-    if not 0 < max(node["live_bytes"] for node in nodes) <= plan["predicted_tensor_bytes"]:
-        sys.exit(f"{where}: nodes store more than the tree")
+    inputs = plan["memory"]["inputs"]
+    most = max(inputs + sum(node["memory"].values()) for node in nodes)
+    if not inputs < most <= plan["predicted_peak_bytes"]:
+        sys.exit(f"{where}: nodes need more than the tree")
     for node in nodes:
         chosen = next(one for one in node["alternatives"] if one["chosen"])
         if chosen["moved_bytes_per_rank"] != node["moved_bytes_per_rank"]:

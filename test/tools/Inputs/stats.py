@@ -6,7 +6,8 @@ import sys
 RUN = {"ranks": int, "threads": int, "slices": int, "seconds": float, "predicted_seconds": float,
        "setup_seconds": float, "input_seconds": float, "slice_input_seconds": float, "flops": float,
        "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
-       "peak_bytes": int, "tensor_bytes": int, "predicted_tensor_bytes": int, "nodes": list}
+       "peak_bytes": int, "predicted_peak_bytes": int, "tensor_bytes": int,
+       "predicted_tensor_bytes": int, "nodes": list}
 NODE = {"name": str, "algorithm": str, "grid": str, "seconds": float, "flops": float,
         "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
         "predicted_seconds": float, "predicted_bytes": float}
@@ -40,6 +41,8 @@ def main():
         sys.exit("the predicted seconds are not those of the rank that is done last")
     if not 0 < stats["tensor_bytes"] == stats["predicted_tensor_bytes"] <= stats["peak_bytes"]:
         sys.exit("the tensors' memory is not as predicted")
+    if stats["peak_bytes"] != stats["predicted_peak_bytes"]:
+        sys.exit("the memory is not as predicted")
     if stats["peak_bytes"] == 0 or stats["flops"] == 0:
         sys.exit("nothing was stored, or nothing computed")
 

@@ -4,7 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "compiler/codegen/NestScratch.h"
+#include "compiler/lower/NestScratch.h"
 
 #include "compiler/plan/WorkDims.h"
 
@@ -101,10 +101,6 @@ ScratchPlan planScratch(const LocalNest &nest) {
   if (nest.resultThroughScratch)
     plan.result = take(resultElements(nest));
   return plan;
-}
-
-int64_t scratchBytes(const Tree &tree, const LoweredNode &node) {
-  return node.nest ? planScratch(*node.nest).total * sizeInBytes(tree.elementType()) : 0;
 }
 
 } // namespace einsumc

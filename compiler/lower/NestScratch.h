@@ -4,10 +4,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#ifndef EINSUMC_CODEGEN_NESTSCRATCH_H
-#define EINSUMC_CODEGEN_NESTSCRATCH_H
+#ifndef EINSUMC_LOWER_NESTSCRATCH_H
+#define EINSUMC_LOWER_NESTSCRATCH_H
 
-#include "compiler/lower/Lower.h"
+#include "compiler/lower/LocalNest.h"
 
 namespace einsumc {
 
@@ -30,7 +30,7 @@ int64_t rightBatchStride(const LocalNest &nest);
 /// Indices of a dim that a step of its loop covers.
 int64_t stepOf(const LocalNest &nest, std::size_t dim);
 
-/// Scratch of each thread, in elements: offsets of the parts, each on a cache line of its own.
+/// Scratch of each thread, in elements: offsets of the parts, each on cache lines of its own.
 struct ScratchPlan {
   int64_t ownResult = 0; ///< a copy of the whole local result, when the sums run in parallel
   int64_t left = 0, right = 0;
@@ -39,9 +39,6 @@ struct ScratchPlan {
 };
 ScratchPlan planScratch(const LocalNest &nest);
 
-/// Bytes of scratch that each thread needs for a node.
-int64_t scratchBytes(const Tree &tree, const LoweredNode &node);
-
 } // namespace einsumc
 
-#endif // EINSUMC_CODEGEN_NESTSCRATCH_H
+#endif // EINSUMC_LOWER_NESTSCRATCH_H

@@ -1,0 +1,39 @@
+//===- MemoryCount.h - what schedules of a tree need ------------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_LOWER_MEMORYCOUNT_H
+#define EINSUMC_LOWER_MEMORYCOUNT_H
+
+#include "compiler/ir/Machine.h"
+#include "compiler/lower/MemoryNeed.h"
+
+#include <map>
+#include <string>
+
+namespace einsumc {
+
+/// Counts what many schedules of one tree need, as `lower` would, and each node's scratch and
+/// messages but once.
+class MemoryCount {
+public:
+  explicit MemoryCount(const Machine &machine) : machine(machine) {}
+
+  /// \pre the schedule is valid for the tree, which is always the same one
+  MemoryNeed of(const Tree &tree, const Schedule &schedule);
+
+private:
+  int64_t scratchOf(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers,
+                    const NodeBuffers &node);
+
+  const Machine machine;
+  MessageBytes messages;
+  /// Bytes a thread of a node, by its schedule and where its tensors are.
+  std::map<std::string, int64_t> scratch;
+};
+
+} // namespace einsumc
+
+#endif // EINSUMC_LOWER_MEMORYCOUNT_H

@@ -1,0 +1,98 @@
+//===- MemoryNeedTest.cpp - the memory that a program takes on a rank -------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "compiler/frontend/ReadEin.h"
+#include "compiler/lower/Lower.h"
+#include "compiler/lower/MemoryCount.h"
+#include "compiler/order/GreedyOrder.h"
+#include "compiler/order/Normalise.h"
+#include "compiler/plan/Algorithms.h"
+#include "compiler/plan/Plan.h"
+#include "compiler/support/Diagnostics.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace {
+
+using namespace einsumc;
+
+Tree chain() {
+  Diagnostics diagnostics(llvm::nulls());
+  const std::optional<Tree> read = readEin(
+      diagnostics.addText("a.ein", "dim i = 130, j = 70, k = 97, l = 111, m = 64;\n"
+                                   "input A[i, j]; input B[j, k]; input D[k, l]; input E[l, m];\n"
+                                   "T[i, k] = A[i, j] * B[j, k];\nU[i, l] = T[i, k] * D[k, l];\n"
+                                   "output V[m, i] = U[i, l] * E[l, m];\n"),
+      diagnostics);
+  return *orderGreedily(normalise(*read), diagnostics);
+}
+
+/// A schedule in which every node has some algorithm.
+Schedule randomSchedule(const Tree &tree, std::mt19937 &random) {
+  const std::vector<std::string> names = algorithmNames();
+  PartialSchedule fixed;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    auto candidate = scheduleByName(tree, id, names[random() % names.size()], 4);
+    if (auto *node = std::get_if<NodeSchedule>(&candidate))
+      fixed.nodes[id] = *node;
+  }
+  return plan(tree, Machine{}, {4, fixed});
+}
+
+TEST(MemoryNeed, CountsWhatIsLoweredForManySchedulesInTurn) {
+  const Tree tree = chain();
+  Machine machine;
+  machine.threads = 3;
+  MemoryCount count(machine);
+  std::mt19937 random(5);
+  for (int round = 0; round < 60; ++round) {
+    const Schedule schedule = randomSchedule(tree, random);
+    const MemoryNeed counted = count.of(tree, schedule);
+    const MemoryNeed lowered = lower(tree, machine, schedule).memory;
+    EXPECT_EQ(counted.bytes(), lowered.bytes());
+    EXPECT_EQ(counted.rank, lowered.rank);
+    EXPECT_EQ(counted.scratchPerThread, lowered.scratchPerThread);
+    EXPECT_EQ(counted.messages, lowered.messages);
+  }
+}
+
+TEST(MemoryNeed, NodesNeedNoMoreThanIsSetAside) {
+  const Tree tree = chain();
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    const MemoryNeed need = lower(tree, Machine{}, randomSchedule(tree, random)).memory;
+    std::size_t messages = 0, scratch = 0;
+    for (const MemoryNeed::Node &node : need.nodes) {
+      EXPECT_LE(node.results + node.chunks, need.tensors.shared);
+      EXPECT_GT(node.results, 0U);
+      messages = std::max(messages, node.messages);
+      scratch = std::max(scratch, node.scratch);
+    }
+    EXPECT_EQ(messages, need.messages);
+    EXPECT_EQ(scratch, need.scratch());
+  }
+}
+
+TEST(MemoryNeed, PlannerTakesNoMoreThanWhatIsCounted) {
+  const Tree tree = chain();
+  PlanOptions options{4, {}};
+  MemoryCount count{Machine{}};
+  options.countBytes = [&](const Tree &of, const Schedule &schedule) {
+    return static_cast<double>(count.of(of, schedule).bytes());
+  };
+  const std::size_t fastest = count.of(tree, plan(tree, Machine{}, options)).bytes();
+  for (const std::size_t share : {95, 90, 80}) {
+    options.memory = static_cast<int64_t>(fastest * share / 100);
+    EXPECT_LE(count.of(tree, plan(tree, Machine{}, options)).bytes(), fastest * share / 100);
+  }
+}
+
+} // namespace
