@@ -70,6 +70,9 @@ def can_mount():
 
 if can_mount():
     config.available_features.add("mounts")
+# Tests that need 10 GiB of memory.
+if os.environ.get("EINSUMC_TEST_HUGE", "0") != "0":
+    config.available_features.add("huge")
 
 # UCX's hooks of memory functions and the thread sanitizer's exclude each other. Users have them, so
 # all other tests do, too.
