@@ -24,10 +24,10 @@ constexpr std::size_t kResult = 2; ///< the role of C
 template <class T> class StepProgram<T>::Builder {
 public:
   Builder(StepProgram &program, const Stepping &stepping, const StepTable &table,
-          const std::array<const Tensor<T> *, 3> &tensors, const std::vector<std::byte *> &slots,
-          int tag)
-      : program(program), stepping(stepping), table(table), tensors(tensors), slots(slots),
-        tag(tag) {}
+          const std::array<const Tensor<T> *, 3> &tensors, const SharedStorage &storage,
+          const std::vector<std::size_t> &chunks, int tag)
+      : program(program), stepping(stepping), table(table), tensors(tensors), storage(storage),
+        chunks(chunks), tag(tag) {}
 
   void run() {
     makeSteps();
@@ -94,7 +94,7 @@ private:
     transfer.peerRank = transfer.peer;
     transfer.tag = tag + static_cast<int>(traveller);
     transfer.group = program.groups[traveller].get();
-    transfer.window = program.windows[traveller].get();
+    transfer.window = program.exposures[traveller].window;
     transfer.box = std::move(box);
     return transfer;
   }
@@ -110,7 +110,8 @@ private:
       return atHome(traveller, table.chunk(traveller, table.steps() - memory.homeSlots + index));
     }
     index -= memory.homeSlots;
-    return slots[traveller] + index * static_cast<std::size_t>(memory.stride()) * sizeof(T);
+    return storage.at(chunks[traveller] +
+                      index * static_cast<std::size_t>(memory.stride()) * sizeof(T));
   }
 
   /// Gives a transfer the chunk where it is stored, or, if it is strided there, the staging slot.
@@ -392,8 +393,14 @@ private:
     departureOf[step] = program.transferList.size(); // The index that it is about to get.
   }
 
-  /// Where a part of a chunk begins in its owner's window: behind the parts before it.
-  int64_t offsetInWindow(std::size_t t, int64_t owner, const Box &part) const {
+  /// Where a part of a chunk begins in the window of its owner.
+  std::size_t offsetInWindow(std::size_t t, int64_t owner, const Box &part) const {
+    return program.exposures[t].offset +
+           static_cast<std::size_t>(elementsBefore(t, owner, part)) * sizeof(T);
+  }
+
+  /// Of the parts before it of what its owner exposes.
+  int64_t elementsBefore(std::size_t t, int64_t owner, const Box &part) const {
     const Traveller &traveller = stepping.travellers[t];
     const Box chunk = traveller.chunks.box(owner);
     Box before = part;
@@ -408,9 +415,8 @@ private:
       const Box part = table.chunk(t, s);
       if (!table.isOwn(t, s) || volume(part) == 0)
         continue;
-      T *const window =
-          memory.stages ? reinterpret_cast<T *>(slot(t, memory.slots)) : tensor.data();
-      program.exposedList.push_back({part, window + offsetInWindow(t, table.rank(), part), &tensor,
+      T *const place = memory.stages ? reinterpret_cast<T *>(slot(t, memory.slots)) : tensor.data();
+      program.exposedList.push_back({part, place + elementsBefore(t, table.rank(), part), &tensor,
                                      stepping.travellers[t].role == kResult, memory.stages});
     }
   }
@@ -433,7 +439,8 @@ private:
   const Stepping &stepping;
   const StepTable &table;
   const std::array<const Tensor<T> *, 3> &tensors;
-  const std::vector<std::byte *> &slots;
+  const SharedStorage &storage;
+  const std::vector<std::size_t> &chunks;
   const int tag;
   // Of the traveller at hand:
   ChunkMemory memory;
@@ -446,12 +453,13 @@ private:
 template <class T>
 StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
                             const std::array<const Tensor<T> *, 3> &tensors,
-                            const std::vector<std::byte *> &slots, int tag) {
+                            const SharedStorage &storage, const std::vector<std::size_t> &chunks,
+                            int tag) {
   const Grid &grid = stepping.work.grid;
   const bool isOnGrid = grid.contains(comm.rank());
   for (const Traveller &traveller : stepping.travellers) {
     groups.emplace_back();
-    windows.emplace_back();
+    exposures.emplace_back();
     const bool isOneSided = traveller.movement == StepMovement::Get;
     if (traveller.movement == StepMovement::Bcast || isOneSided) {
       int color = MPI_UNDEFINED, key = 0;
@@ -466,16 +474,15 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
       const std::size_t t = groups.size() - 1;
       const Tensor<T> &tensor = *tensors[traveller.role];
       const ChunkMemory memory = chunkMemory(stepping, t);
-      void *const exposed =
-          memory.stages
-              ? slots[t] + memory.slots * static_cast<std::size_t>(memory.stride()) * sizeof(T)
-              : reinterpret_cast<std::byte *>(tensor.data());
-      windows.back() = std::make_unique<Window>(
-          comm, exposed, static_cast<std::size_t>(tensor.size()) * sizeof(T), sizeof(T));
+      const std::size_t slotBytes =
+          memory.slots * static_cast<std::size_t>(memory.stride()) * sizeof(T);
+      exposures.back() = memory.stages
+                             ? Exposure{&storage.memory().window(comm), chunks[t] + slotBytes}
+                             : Exposure{&tensor.memory().window(comm), tensor.offset()};
     }
   }
   if (isOnGrid)
-    Builder(*this, stepping, StepTable(stepping, comm.rank()), tensors, slots, tag).run();
+    Builder(*this, stepping, StepTable(stepping, comm.rank()), tensors, storage, chunks, tag).run();
 }
 
 template class StepProgram<float>;

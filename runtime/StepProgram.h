@@ -27,10 +27,10 @@ namespace einsumc {
 template <class T> class StepProgram {
 public:
   /// \param tensors by role
-  /// \param slots by traveller: the first byte of its chunkMemory
+  /// \param chunks by traveller: offset in the storage of its chunkMemory
   StepProgram(const Communicator &comm, const Stepping &stepping,
-              const std::array<const Tensor<T> *, 3> &tensors,
-              const std::vector<std::byte *> &slots, int tag);
+              const std::array<const Tensor<T> *, 3> &tensors, const SharedStorage &storage,
+              const std::vector<std::size_t> &chunks, int tag);
 
   const std::vector<Step<T>> &steps() const { return stepList; }
   const std::vector<Step<T>> &shapes() const { return shapeList; }
@@ -41,7 +41,7 @@ public:
   /// A part of a tensor that other ranks fetch from this one or add to, one-sided.
   struct Exposed {
     Box box;
-    T *window = nullptr; ///< contiguous; in the tensor itself or packed beside it
+    T *place = nullptr; ///< contiguous; in the tensor itself or packed beside it
     const Tensor<T> *tensor = nullptr;
     bool isResult = false;
     bool isPacked = false;
@@ -52,12 +52,17 @@ public:
 
 private:
   class Builder;
+  /// Where the ranks expose what they store of a one-sided traveller.
+  struct Exposure {
+    const MemoryWindow *window = nullptr;
+    std::size_t offset = 0; ///< in bytes, the same on all ranks
+  };
   std::vector<Step<T>> stepList, shapeList;
   std::vector<StepTransfer> transferList;
   std::vector<std::vector<std::size_t>> laneList;
-  /// By traveller: the ranks of its axis that share it, and the tensor that they store.
+  /// By traveller: the ranks of its axis that share it, and what they store of it.
   std::vector<std::unique_ptr<Communicator>> groups;
-  std::vector<std::unique_ptr<Window>> windows;
+  std::vector<Exposure> exposures;
   Traffic sent;
   std::vector<Exposed> exposedList;
   bool isIdle = false;

@@ -16,11 +16,6 @@ namespace einsumc {
 
 namespace {
 
-bool isMpiOver() {
-  int flag = 0;
-  return MPI_Finalized(&flag) != MPI_SUCCESS || flag != 0;
-}
-
 template <class T> MPI_Datatype elementType() {
   return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
 }
@@ -36,22 +31,6 @@ void copyBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box
 
 template void copyBox(const Box &, float *, const Box &, const float *, const Box &);
 template void copyBox(const Box &, double *, const Box &, const double *, const Box &);
-
-Window::Window(const Communicator &comm, void *memory, std::size_t bytes,
-               std::size_t elementBytes) {
-  checkMpi(MPI_Win_create(memory, static_cast<MPI_Aint>(bytes), static_cast<int>(elementBytes),
-                          MPI_INFO_NULL, comm.get(), &window),
-           "MPI_Win_create");
-  checkMpi(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  checkMpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
-}
-
-Window::~Window() {
-  if (window == MPI_WIN_NULL || isMpiOver())
-    return;
-  MPI_Win_unlock_all(window);
-  MPI_Win_free(&window);
-}
 
 template <class T> void TransferRun<T>::start(const StepTransfer &transfer) {
   using Kind = StepTransfer::Kind;
@@ -75,7 +54,7 @@ template <class T> void TransferRun<T>::start(const StepTransfer &transfer) {
     return startOneSided(transfer);
   case Kind::Barrier:
     if (transfer.window != nullptr) // What this rank has stored there is seen by others after it.
-      checkMpi(MPI_Win_sync(transfer.window->get()), "MPI_Win_sync");
+      transfer.window->sync();
     requests.push_back(MPI_REQUEST_NULL);
     checkMpi(MPI_Ibarrier(transfer.group->get(), &requests.back()), "MPI_Ibarrier");
     return;
@@ -126,8 +105,8 @@ template <class T> void TransferRun<T>::startOneSided(const StepTransfer &transf
   MPI_Win window = transfer.window->get();
   for (std::size_t offset = 0; offset < size; offset += piece) {
     const int count = static_cast<int>(std::min(piece, size - offset) / sizeof(T));
-    const auto place =
-        static_cast<MPI_Aint>(transfer.peerOffset) + static_cast<MPI_Aint>(offset / sizeof(T));
+    const MPI_Aint place =
+        transfer.window->displacement(transfer.peer, transfer.peerOffset + offset);
     std::byte *const data = transfer.data + offset;
     requests.push_back(MPI_REQUEST_NULL);
     if (transfer.kind == StepTransfer::Kind::Fetch)
@@ -150,6 +129,8 @@ template <class T> bool TransferRun<T>::test(const StepTransfer &transfer) {
     if (done == 0)
       return false;
   }
+  if (transfer.kind == Kind::Barrier && transfer.window != nullptr)
+    transfer.window->sync(); // What others have added there is seen by this rank from now on.
   const bool unpacks =
       transfer.home != nullptr &&
       (transfer.kind == Kind::Receive || (transfer.kind == Kind::Reduce && transfer.isRoot));

@@ -7,6 +7,8 @@
 #ifndef EINSUMC_RUNTIME_STEPTRANSFER_H
 #define EINSUMC_RUNTIME_STEPTRANSFER_H
 
+#include "MemoryWindow.h"
+
 #include "einsumc/Communicator.h"
 #include "einsumc/Layout.h"
 #include "einsumc/Trace.h"
@@ -21,21 +23,6 @@ namespace einsumc {
 /// Copies a box of one row-major block to where it lies in another, on the calling thread.
 template <class T>
 void copyBox(const Box &box, T *to, const Box &toBlock, const T *from, const Box &fromBlock);
-
-/// Memory that other ranks fetch from or add to one-sided, open for as long as the window lives.
-class Window {
-public:
-  /// Collective over \p comm.
-  Window(const Communicator &comm, void *memory, std::size_t bytes, std::size_t elementBytes);
-  ~Window();
-  Window(const Window &) = delete;
-  Window &operator=(const Window &) = delete;
-
-  MPI_Win get() const { return window; }
-
-private:
-  MPI_Win window = MPI_WIN_NULL;
-};
 
 /// What one operation does and when.
 struct StepTransfer {
@@ -55,15 +42,15 @@ struct StepTransfer {
   int peerRank = 0; ///< that it deals with
   int tag = 0;
   const Communicator *group = nullptr; ///< the ranks of the axis
-  const Window *window = nullptr;
+  const MemoryWindow *window = nullptr;
   Box box;                   ///< of the tensor
   std::byte *data = nullptr; ///< the box, contiguous
   /// Where the box lies in the tensor, strided: packed from there before a Send or Bcast, brought
   /// there after a Receive, Bcast or Reduce.
   std::byte *home = nullptr;
-  Box homeBlock;          ///< around the box at `home`
-  int64_t peerOffset = 0; ///< of a Fetch or Add: in the window of the peer, in elements
-  bool isRoot = false;    ///< of a Bcast or Reduce
+  Box homeBlock;              ///< around the box at `home`
+  std::size_t peerOffset = 0; ///< of a Fetch or Add: in the window of the peer, in bytes
+  bool isRoot = false;        ///< of a Bcast or Reduce
   // When it starts and what waits for it.
   int64_t afterStep = -1;         ///< the step that must be computed before
   std::vector<std::size_t> after; ///< transfers that must be complete before

@@ -25,7 +25,7 @@ namespace einsumc {
 namespace {
 
 std::vector<std::byte *> slotsOf(const SharedStorage &storage,
-                                 std::initializer_list<std::size_t> offsets) {
+                                 const std::vector<std::size_t> &offsets) {
   std::vector<std::byte *> slots;
   for (const std::size_t offset : offsets)
     slots.push_back(storage.at(offset));
@@ -39,10 +39,10 @@ std::vector<std::byte *> slotsOf(const SharedStorage &storage,
 template <class T> class SteppingLoop<T>::Run final : public CommunicationJob {
 public:
   Run(Session &session, const Stepping &stepping, const std::array<const Tensor<T> *, 3> &tensors,
-      const SharedStorage &storage, std::initializer_list<std::size_t> chunks, int tag,
+      const SharedStorage &storage, const std::vector<std::size_t> &chunks, int tag,
       std::size_t maxPiece)
       : session(session), result(*tensors[2]), slots(slotsOf(storage, chunks)),
-        program(session.comm(), stepping, tensors, slots, tag) {
+        program(session.comm(), stepping, tensors, storage, chunks, tag) {
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
       slotBytes.push_back(static_cast<std::size_t>(chunkMemory(stepping, t).elements()) *
                           sizeof(T));
@@ -120,15 +120,15 @@ private:
   void prepareExposed() const {
     for (const auto &part : program.exposed())
       if (part.isResult)
-        std::fill_n(part.window, volume(part.box), T{0});
+        std::fill_n(part.place, volume(part.box), T{0});
       else if (part.isPacked)
-        copyBox<T>(part.box, part.window, part.box, part.tensor->data(), part.tensor->box());
+        copyBox<T>(part.box, part.place, part.box, part.tensor->data(), part.tensor->box());
   }
 
   void placeExposed() const {
     for (const auto &part : program.exposed())
       if (part.isResult && part.isPacked)
-        copyBox<T>(part.box, part.tensor->data(), part.tensor->box(), part.window, part.box);
+        copyBox<T>(part.box, part.tensor->data(), part.tensor->box(), part.place, part.box);
   }
 
   void tellComputed() {

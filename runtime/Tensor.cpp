@@ -6,6 +6,7 @@
 
 #include "einsumc/Tensor.h"
 
+#include "MemoryWindow.h"
 #include "einsumc/SharedStorage.h"
 
 #include <sys/mman.h>
@@ -60,6 +61,8 @@ void MemoryLedger::remove(std::size_t bytes, MemoryUse use) {
     tensors -= bytes;
 }
 
+Buffer::Buffer() = default;
+
 Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
     : ledger(&ledger), bytes(bytes), use(use) {
   if (bytes == 0)
@@ -75,6 +78,7 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
 }
 
 Buffer::~Buffer() {
+  exposure.reset(); // While there is memory.
   if (memory == nullptr)
     return;
   ::operator delete(memory, alignmentOf(bytes));
@@ -83,7 +87,7 @@ Buffer::~Buffer() {
 
 Buffer::Buffer(Buffer &&other) noexcept
     : ledger(other.ledger), memory(std::exchange(other.memory, nullptr)),
-      bytes(std::exchange(other.bytes, 0)), use(other.use) {}
+      bytes(std::exchange(other.bytes, 0)), use(other.use), exposure(std::move(other.exposure)) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   Buffer taken(std::move(other)); // Frees what this buffer held.
@@ -91,7 +95,14 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
   std::swap(memory, taken.memory);
   std::swap(bytes, taken.bytes);
   std::swap(use, taken.use);
+  std::swap(exposure, taken.exposure);
   return *this;
+}
+
+const MemoryWindow &Buffer::window(const Communicator &comm) const {
+  if (!exposure)
+    exposure = std::make_unique<const MemoryWindow>(comm, std::span(memory, bytes));
+  return *exposure;
 }
 
 void ScratchMemory::reserve(std::size_t bytes) {
@@ -119,6 +130,8 @@ Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank) : Te
 template <class T>
 Tensor<T>::Tensor(const SharedStorage &storage, const Layout &layout, std::size_t offset)
     : Tensor(layout, storage.rank()) {
+  shared = &storage.memory();
+  place = offset;
   if (elementCount > 0)
     elements = reinterpret_cast<T *>(storage.at(offset));
 }

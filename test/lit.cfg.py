@@ -70,6 +70,14 @@ def can_mount():
 
 if can_mount():
     config.available_features.add("mounts")
+# Tests that need 10 GiB of memory.
+if os.environ.get("EINSUMC_TEST_HUGE", "0") != "0":
+    config.available_features.add("huge")
+
+# UCX's hooks of memory functions and the thread sanitizer's exclude each other. Users have them, so
+# all other tests do, too.
+if "thread" in toolchain["sanitize"]:
+    config.environment["UCX_MEM_EVENTS"] = "n"
 
 # FileCheck, not, count, split-file: not on PATH in Debian.
 config.environment["PATH"] = os.pathsep.join((toolchain["llvm_tools_dir"], os.environ["PATH"]))
@@ -91,7 +99,5 @@ config.environment.update({
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
     "LSAN_OPTIONS": f"suppressions={test_dir}/lsan.supp:print_suppressions=0",
     "TSAN_OPTIONS": f"suppressions={test_dir}/tsan.supp:ignore_noninstrumented_modules=1",
-    # UCX's hooks of memory functions and the thread sanitizer's exclude each other.
-    "UCX_MEM_EVENTS": "n",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
 })

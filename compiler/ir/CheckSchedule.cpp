@@ -27,14 +27,17 @@ std::string checkGrid(const Grid &grid, std::size_t axes, int64_t ranks) {
   return {};
 }
 
-std::string checkTraveller(const Tree &tree, NodeId node, const AxisSchedule &axis, Role role) {
+bool isCutAlongItsDim(const Tree &tree, NodeId node, const AxisPlacement &storage, Role role) {
+  return storage.kind != AxisKind::Split ||
+         (storage.position >= 0 &&
+          storage.position < static_cast<int>(dimsOf(tree, node, role).size()));
+}
+
+/// \pre isCutAlongItsDim
+std::string checkTraveller(const AxisSchedule &axis, Role role) {
   const bool isC = role == Role::C;
   const AxisPlacement &storage = axis.storage;
   const std::string who = "the traveller " + name(role).str();
-  if (storage.kind == AxisKind::Split &&
-      (storage.position < 0 ||
-       storage.position >= static_cast<int>(dimsOf(tree, node, role).size())))
-    return who + " has no such dim to be split along";
   if (!isC && storage.kind == AxisKind::Partial)
     return who + " cannot be stored as partial sums";
   if (axis.movement == Movement::None) {
@@ -54,8 +57,8 @@ std::string checkTraveller(const Tree &tree, NodeId node, const AxisSchedule &ax
   return {};
 }
 
-/// One axis by itself.
-std::string checkAxis(const Tree &tree, NodeId node, const AxisSchedule &axis) {
+/// One axis by itself. On one of a single rank nothing moves, whatever it is said to do.
+std::string checkAxis(const Tree &tree, NodeId node, const AxisSchedule &axis, int64_t extent) {
   if (axis.pace < 1)
     return "pace must be at least 1";
   if (axis.pace > 1 && !isStepping(axis.movement))
@@ -65,13 +68,17 @@ std::string checkAxis(const Tree &tree, NodeId node, const AxisSchedule &axis) {
   if (!llvm::is_contained(tree.iterationDims(node), *axis.loopDim))
     return "the loop dim '" + tree.dim(*axis.loopDim).name + "' is not a dim of this node";
   const std::optional<Role> role = travellerOf(classOf(tree, node, *axis.loopDim));
+  if (role && !isCutAlongItsDim(tree, node, axis.storage, *role))
+    return "the traveller " + name(*role).str() + " has no such dim to be split along";
+  if (extent == 1)
+    return {};
   if (axis.movement == Movement::Stream) {
     if (role == Role::C)
       return "only along a dim of the result can tensors stream";
     return axis.storage.kind == AxisKind::Root ? "" : "what streams is stored at the root, as R";
   }
   if (role)
-    return checkTraveller(tree, node, axis, *role);
+    return checkTraveller(axis, *role);
   return axis.movement == Movement::None
              ? ""
              : "nothing travels along an axis whose loop dim is in all three tensors";
@@ -81,7 +88,7 @@ std::string checkAxis(const Tree &tree, NodeId node, const AxisSchedule &axis) {
 std::string checkSteps(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   llvm::SmallVector<std::size_t, 2> axes;
   for (std::size_t i = 0; i < schedule.axes.size(); ++i)
-    if (isStepping(schedule.axes[i].movement))
+    if (schedule.grid.extents[i] > 1 && isStepping(schedule.axes[i].movement))
       axes.push_back(i);
   if (axes.empty())
     return {};
@@ -121,8 +128,9 @@ std::string checkNodeSchedule(const Tree &tree, NodeId node, const NodeSchedule 
                               int64_t ranks) {
   if (std::string text = checkGrid(schedule.grid, schedule.axes.size(), ranks); !text.empty())
     return text;
-  for (const AxisSchedule &axis : schedule.axes)
-    if (std::string text = checkAxis(tree, node, axis); !text.empty())
+  for (std::size_t i = 0; i < schedule.axes.size(); ++i)
+    if (std::string text = checkAxis(tree, node, schedule.axes[i], schedule.grid.extents[i]);
+        !text.empty())
       return text;
   return checkSteps(tree, node, schedule);
 }

@@ -7,14 +7,29 @@
 #include "compiler/ir/ReadPlan.h"
 
 #include "compiler/support/Lexer.h"
+#include "compiler/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace einsumc {
 
 namespace {
+
+constexpr std::array kMovements = {Movement::None,   Movement::Ring, Movement::Bcast,
+                                   Movement::Gather, Movement::Get,  Movement::Stream};
+
+/// `none, ring, ...`
+std::string movementNames() {
+  std::vector<std::string> names;
+  for (const Movement movement : kMovements)
+    names.push_back(name(movement).str());
+  return join(names, ", ");
+}
 
 class PlanParser {
 public:
@@ -308,15 +323,17 @@ private:
   }
 
   bool readMovement(AxisSchedule &axis) {
-    for (const Movement movement : {Movement::None, Movement::Ring, Movement::Bcast,
-                                    Movement::Gather, Movement::Get, Movement::Stream})
+    for (const Movement movement : kMovements)
       if (lexer.peek().isWord(name(movement))) {
         lexer.take();
         axis.movement = movement;
         break;
       }
-    if (!lexer.peek().isWord("pace"))
+    if (!lexer.peek().isWord("pace")) {
+      if (lexer.peek().isIdentifier() && !lexer.isAtLineStart())
+        return lexer.unexpected("expected a movement (" + movementNames() + "), 'pace=' or ')'");
       return true;
+    }
     lexer.take();
     return lexer.expect("=") && readCount(axis.pace);
   }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -41,6 +42,7 @@ struct Row {
   std::vector<RowAxis> axes;
   Shape shape = Shape::Factors;
   bool eitherSide = false;
+  bool sharesDim = false; ///< all axes cut the same dim
 };
 
 const std::vector<Row> &table() {
@@ -63,7 +65,7 @@ const std::vector<Row> &table() {
       {"cannon_25d", {{M, Ring, K}, {N, Ring, K}, {K, Gather}}, Shape::Square},
       {"tesseract", {{M, Bcast, K}, {N, Bcast, K}, {M}}, Shape::Square},
       {"cube_3d", {{M, Gather, N}, {N, Gather, M}, {K, Gather}}, Shape::Cube},
-      {"rotating", {{M}, {M, Ring}}, Shape::Factors, true},
+      {"rotating", {{M}, {M, Ring}}, Shape::Factors, true, true},
       {"one_sided", {{M, Get, K}, {N, Get, K}}},
       {"master_worker", {{C, Stream}}},
   };
@@ -240,9 +242,13 @@ private:
       for (const DimId dim : tree.iterationDims(node)) {
         if (dim == loops[i] || classOf(tree, node, dim) != classOf(tree, node, loops[i]))
           continue;
-        const DimId before = std::exchange(loops[i], dim);
+        const std::vector<DimId> before = loops;
+        if (row.sharesDim)
+          std::fill(loops.begin(), loops.end(), dim);
+        else
+          loops[i] = dim;
         if (!isBetter())
-          loops[i] = before;
+          loops = before;
       }
     const std::optional<std::size_t> axis = axisOfLoneTraveller(best);
     if (!text.chunks.empty() || !axis)
@@ -308,6 +314,9 @@ private:
         return;
       loops.push_back(*dim);
     }
+    if (row.sharesDim &&
+        std::adjacent_find(loops.begin(), loops.end(), std::not_equal_to<>()) != loops.end())
+      fail("cuts one dim along all its axes, but dim= names different ones");
   }
 
   std::optional<DimId> namedLoop(const std::string &name, const std::vector<DimClass> &classes) {
@@ -345,7 +354,12 @@ private:
     if (movement == Movement::Stream) {
       result = {loops[i], atRoot(), movement, kStreamedParts};
     } else if (role && movement != Movement::None) {
-      result = moved(loops[i], *role, movement, position(i, *role));
+      const std::optional<int> cut = position(i, *role);
+      // A result is added up all the same. On an axis of one rank there is nothing to move.
+      if (!cut && grid[i] > 1 && !(*role == Role::C && movement == Movement::Gather))
+        fail("cuts '" + tree.node(tensorOf(tree, node, *role)).name + "' into chunks, but " +
+             equationText(tree, node) + " gives it no dim longer than 1 for that");
+      result = moved(loops[i], *role, movement, cut);
     }
     if (isStepping(result.movement)) {
       movesInSteps = true;

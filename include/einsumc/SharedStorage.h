@@ -36,6 +36,7 @@ public:
   int64_t rank() const { return ownRank; }
   std::byte *at(std::size_t offset) const { return buffer.data() + offset; }
   std::size_t size() const { return buffer.size(); }
+  const Buffer &memory() const { return buffer; }
 
 private:
   int64_t ownRank;

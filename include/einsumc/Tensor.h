@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -42,13 +43,16 @@ private:
 /// EINSUMC_POISON says (`0` or not); without it, in debug builds and under AddressSanitizer.
 bool isPoisonWanted();
 
+class Communicator;
+class MemoryWindow;
+
 /// Memory aligned to 64 bytes, uninitialised (so that the thread that first writes a page owns
 /// it) unless `isPoisonWanted`: then every byte is 0xFF (a NaN for every floating-point type), so
 /// that reading what nobody wrote shows.
 /// \throws std::bad_alloc
 class Buffer {
 public:
-  Buffer() = default;
+  Buffer();
   Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use = MemoryUse::Work);
   ~Buffer();
   Buffer(Buffer &&other) noexcept;
@@ -58,12 +62,17 @@ public:
 
   std::byte *data() const { return memory; }
   std::size_t size() const { return bytes; }
+  /// All of it for one-sided transfers: one window, however many tensors in it are exposed. From
+  /// the first call on, which is collective over \p comm, until the buffer dies, which then is,
+  /// too.
+  const MemoryWindow &window(const Communicator &comm) const;
 
 private:
   MemoryLedger *ledger = nullptr;
   std::byte *memory = nullptr;
   std::size_t bytes = 0;
   MemoryUse use = MemoryUse::Work;
+  mutable std::unique_ptr<const MemoryWindow> exposure;
 };
 
 /// Memory that users take turns with: as large as the largest of their requests. What one leaves
@@ -98,6 +107,9 @@ public:
   bool held() const { return isHeld; }
   T *data() const { return elements; }
   int64_t size() const { return elementCount; }
+  /// Where it lies: so many bytes behind the start of a buffer, on all ranks.
+  const Buffer &memory() const { return shared == nullptr ? own : *shared; }
+  std::size_t offset() const { return place; }
   /// Elements between neighbours along a position.
   int64_t stride(std::size_t position) const { return stepOf[position]; }
   /// The element at a global index that lies in this rank's block.
@@ -119,7 +131,9 @@ private:
   Box block;
   bool isHeld;
   int64_t elementCount;
-  Buffer own; ///< empty in shared storage
+  Buffer own;                     ///< empty in shared storage
+  const Buffer *shared = nullptr; ///< that of the storage
+  std::size_t place = 0;
   T *elements = nullptr;
   std::vector<int64_t> stepOf;
 };

@@ -8,6 +8,7 @@ comments what is right:
                                                  t['class'] for names that Python reserves
     # RANKS: 1,2,5                               instead of 1,2,3,4,6,8
     # OPTIONS 2,4: --algorithm=C=tp1d            one more run on these ranks with these options
+    # PLAN 3: C: [{p}] k(C=S(i) get); D: ...     one more run with the lines of a plan, {p} ranks
     # ARGUMENTS: --repeat 3                      more arguments of the program
     # SOURCE: --einsum=ij,j --sizes=i=3,j=4      einsumc reads this instead of the case's text, which
                                                  says the same as an .ein file
@@ -20,6 +21,7 @@ of them, its first). Inputs are small integers: as long as every sum of absolute
 representable, any order of the sums gives the same result and outputs must match bit by bit.
 """
 
+import dataclasses
 import json
 import os
 import re
@@ -38,6 +40,14 @@ EAGER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "eage
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
 
+@dataclasses.dataclass
+class Variant:
+    """The runs of a case with the same options of einsumc."""
+    ranks: list
+    options: list = dataclasses.field(default_factory=list)
+    plan: str = ""
+
+
 class Case:
     """What a case file says: its inputs, and in the comments its oracles and variants."""
 
@@ -48,9 +58,11 @@ class Case:
         self.oracles = [line.split(" = ", 1) for line in _comments(text, "ORACLE")]
         self.arguments = shlex.split(" ".join(_comments(text, "ARGUMENTS")))
         ranks = [_numbers(line) for line in _comments(text, "RANKS")]
-        self.variants = [(ranks[0] if ranks else RANKS, [])]
-        for ranks, options in re.findall(r"^# OPTIONS ([\d,]+): (.*)$", text, re.MULTILINE):
-            self.variants.append((_numbers(ranks), shlex.split(options)))
+        self.variants = [Variant(ranks[0] if ranks else RANKS)]
+        for keyword, ranks, value in re.findall(r"^# (OPTIONS|PLAN) ([\d,]+): (.*)$", text,
+                                                re.MULTILINE):
+            self.variants.append(Variant(_numbers(ranks), shlex.split(value)) if keyword == "OPTIONS"
+                                 else Variant(_numbers(ranks), plan=value))
 
         code = re.sub(r"#.*", "", text)
         dtype = re.search(r"\bdtype\s+(\w+)", code)
@@ -121,7 +133,7 @@ def check_stats(file, ranks):
         raise Failure(f"stats: bytes_sent is {stats['bytes_sent']}, the nodes' sum is {total}")
 
 
-def run_case(toolchain, case, ranks, options, scratch):
+def run_case(toolchain, case, ranks, variant, scratch):
     """One compilation and one launch."""
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
@@ -136,8 +148,15 @@ def run_case(toolchain, case, ranks, options, scratch):
     for name, _ in case.oracles:
         arguments += ["--output", f"{name}={file(name + '.out.npy')}"]
 
-    eager = [] if options or ranks % 2 != 0 else [f"--machine={EAGER}"]
-    toolchain.emit([*case.source, f"--ranks={ranks}", *eager, *options], file("prog.cpp"))
+    options = list(variant.options)
+    if variant.plan:
+        with open(file("plan"), "w") as plan:
+            lines = variant.plan.replace("{p}", str(ranks)).split(";")
+            print(f"plan ranks={ranks}", *lines, sep="\n", file=plan)
+        options.append(f"--plan={file('plan')}")
+    if not options and ranks % 2 == 0:
+        options.append(f"--machine={EAGER}")
+    toolchain.emit([*case.source, f"--ranks={ranks}", *options], file("prog.cpp"))
     toolchain.compile(file("prog.cpp"), file("prog"))
     toolchain.launch(file("prog"), ranks, arguments)
     expected, magnitude = case.expected(), case.expected(absolute=True)
@@ -158,15 +177,16 @@ def main():
     toolchain_file, scratch, path = sys.argv[1:]
     case = Case(path)
     failures = 0
-    for variant, (ranks, options) in enumerate(case.variants):
-        for number in wanted_ranks(ranks):
+    for index, variant in enumerate(case.variants):
+        for number in wanted_ranks(variant.ranks):
             toolchain = Toolchain(toolchain_file)
-            directory = f"{scratch}.{number}" + (f".{variant}" if options else "")
+            directory = f"{scratch}.{number}" + (f".{index}" if index > 0 else "")
             try:
-                run_case(toolchain, case, number, options, directory)
+                run_case(toolchain, case, number, variant, directory)
             except Failure as failure:
                 failures += 1
-                print(f"FAILED on {number} ranks {' '.join(options)}\n{failure}\n"
+                print(f"FAILED on {number} ranks {' '.join(variant.options)}{variant.plan}\n"
+                      f"{failure}\n"
                       f"To repeat it (files are in {directory}):",
                       *toolchain.commands, sep="\n  ")
     sys.exit(1 if failures else 0)
