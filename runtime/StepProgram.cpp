@@ -460,6 +460,8 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
   for (const Traveller &traveller : stepping.travellers) {
     groups.emplace_back();
     exposures.emplace_back();
+    if (grid.extents[traveller.axis] == 1)
+      continue; // Everything is here. Open MPI has no windows on one rank (ompi issue 10726).
     const bool isOneSided = traveller.movement == StepMovement::Get;
     if (traveller.movement == StepMovement::Bcast || isOneSided) {
       int color = MPI_UNDEFINED, key = 0;
