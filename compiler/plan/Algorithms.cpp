@@ -97,8 +97,6 @@ std::optional<int> chunkPosition(const Tree &tree, NodeId node, const std::vecto
   for (int position = 0; position < static_cast<int>(dims.size()); ++position)
     if (!best || rank(position) > rank(*best))
       best = position;
-  if (best && tree.dim(dims[static_cast<std::size_t>(*best)]).extent == 1)
-    return std::nullopt;
   return best;
 }
 
@@ -178,8 +176,10 @@ NodeSchedule cutAlong(const Tree &tree, NodeId node, DimId dim, int64_t ranks) {
   const std::optional<Role> role = travellerOf(classOf(tree, node, dim));
   if (role != Role::C)
     return {{{ranks}, 0}, {unmoved(dim, role)}};
-  const std::optional<int> position =
-      chunkPosition(tree, node, dimsOf(tree, node, Role::C), {dim}, std::nullopt);
+  const std::vector<DimId> &dims = dimsOf(tree, node, Role::C);
+  std::optional<int> position = chunkPosition(tree, node, dims, {dim}, std::nullopt);
+  if (position && tree.dim(dims[static_cast<std::size_t>(*position)]).extent == 1)
+    position.reset(); // All have the sums rather than one rank.
   return {{{ranks}, 0}, {moved(dim, Role::C, Movement::Gather, position)}};
 }
 
@@ -358,7 +358,7 @@ private:
       // A result is added up all the same. On an axis of one rank there is nothing to move.
       if (!cut && grid[i] > 1 && !(*role == Role::C && movement == Movement::Gather))
         fail("cuts '" + tree.node(tensorOf(tree, node, *role)).name + "' into chunks, but " +
-             equationText(tree, node) + " gives it no dim longer than 1 for that");
+             equationText(tree, node) + " gives it no dim for that");
       result = moved(loops[i], *role, movement, cut);
     }
     if (isStepping(result.movement)) {
