@@ -106,7 +106,7 @@ template <class T>
 Traffic Exchange<T>::run(const Tensor<T> &source, const Tensor<T> &target, Trace *trace) {
   Requests requests(comm);
   MessageSpans spans(trace);
-  std::vector<std::size_t> received; // Of every message received: its plan.incoming transfer.
+  std::vector<std::size_t> received; // Of every message received: its incoming transfer.
   int own = -1;
   for (std::size_t i = 0; i < plan.incoming.size(); ++i) {
     if (plan.incoming[i].from == comm.rank()) {

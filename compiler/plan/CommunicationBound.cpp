@@ -7,6 +7,7 @@
 #include "compiler/plan/CommunicationBound.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/TransferCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,15 +43,6 @@ double communicationBound(const Tree &tree, NodeId node, int64_t ranks) {
 
 namespace {
 
-/// Ranks that hold something of a tensor.
-double holders(const Placement &placement) {
-  int64_t ranks = 1;
-  for (std::size_t axis = 0; axis < placement.axes.size(); ++axis)
-    if (placement.axes[axis].kind != AxisKind::Root)
-      ranks *= placement.grid.extents[axis];
-  return static_cast<double>(ranks);
-}
-
 class Moved {
 public:
   Moved(const Tree &tree, const Schedule &schedule, NodeId node)
@@ -62,9 +54,9 @@ public:
     for (std::size_t o = 0; o < traffic.operands.size(); ++o)
       addOperand(static_cast<Role>(o), traffic.operands[o]);
     const Placement home = storedPlacement(tree, node, on, Role::C);
-    add(traffic.result / holders(home), isSummed() ? used(Role::C) - evenShare(Role::C) : 0.0);
+    add(traffic.result * share(node, home), isSummed() ? used(Role::C) - evenShare(Role::C) : 0.0);
     if (const auto &final = schedule.finals[static_cast<std::size_t>(node)])
-      add(traffic.final / std::min(holders(home), holders(*final)), 0);
+      add(traffic.final * std::max(share(node, home), share(node, *final)), 0);
     return result;
   }
 
@@ -81,10 +73,15 @@ private:
     const double beyond = has(home, AxisKind::Partial)
                               ? 0.0
                               : std::max(blockBytes(tree, tensor, home) - evenShare(role), 0.0);
-    const double got =
-        traffic / std::min(holders(home), holders(storedPlacement(tree, node, on, role)));
+    const double got = traffic * std::max(share(tensor, home),
+                                          share(tensor, storedPlacement(tree, node, on, role)));
     const bool isRead = tree.node(tensor).kind == NodeKind::Input;
     add(isRead ? beyond + got : got, std::max(beyond + got, used(role) - evenShare(role)));
+  }
+
+  /// Of what ranks send or get of a tensor in such a placement, the busiest's.
+  double share(NodeId tensor, const Placement &placement) const {
+    return largestShare(layoutOf(tree, tensor, placement));
   }
 
   /// Whether the sums of the node are those of several ranks.

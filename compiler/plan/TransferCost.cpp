@@ -54,15 +54,6 @@ double copiesOf(const Layout &layout, AxisKind kind) {
   return result;
 }
 
-/// What the rank with the largest block has of all that ranks have of a tensor, copies and sums
-/// counted: blocks may be uneven, and ranks without any.
-double largestShare(const Layout &layout) {
-  double all = copiesOf(layout, AxisKind::Copy) * copiesOf(layout, AxisKind::Partial);
-  for (const int64_t extent : layout.extents)
-    all *= static_cast<double>(extent);
-  return largestBlock(layout) / all;
-}
-
 /// Messages of the rank that sends or gets the most: its block meets so many of the other layout's,
 /// its own among them.
 double busiestMessages(const Layout &from, const Layout &to) {
@@ -91,6 +82,13 @@ GridAxis ranksOf(const Grid &a, const Grid &b) {
 }
 
 } // namespace
+
+double largestShare(const Layout &layout) {
+  double all = copiesOf(layout, AxisKind::Copy) * copiesOf(layout, AxisKind::Partial);
+  for (const int64_t extent : layout.extents)
+    all *= static_cast<double>(extent);
+  return largestBlock(layout) / all;
+}
 
 std::vector<Link> TransferCost::stepLinks(const Stepping &stepping) const {
   std::vector<Link> links;

@@ -19,6 +19,10 @@
 
 namespace einsumc {
 
+/// What the rank with the largest block has of all that ranks have of a tensor, copies and sums
+/// counted: blocks may be uneven, and ranks without any.
+double largestShare(const Layout &layout);
+
 /// What messages take on a machine, as alpha + beta w for those of a rank (R. W. Hockney, "The
 /// communication challenge for MPP", Parallel Computing 20, 1994), beta times the congestion of
 /// the network when all ranks send at a time. Remembers what it was asked; not for threads.
