@@ -12,6 +12,7 @@
 #include "PastCaches.h"
 #include "SimdVector.h"
 #include "TileColumns.h"
+#include "WritingTile.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -29,7 +30,7 @@ using namespace tiles;
 
 /// What rows should be multiples of: the blocks that kernels sum in registers, which are whole
 /// cache lines, too.
-template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
+template <class T> constexpr int64_t kStepM = kPanelVectors *simd::kLanes<T>;
 
 } // namespace
 
@@ -93,7 +94,9 @@ template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, 
 }
 
 template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
+  sizes.clear();
   for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+    variants[variant].clear();
     if (panels.rows > 0) { // Across dims: as if there were one.
       for (int64_t row = 0; row < elements(variant); row += panels.rows)
         cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
@@ -126,7 +129,7 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
     const int64_t size = std::min({length, within - row % within, rows - row});
     Tile tile{
         start + row * panels.rowStride, offsetInC(variant, first + row), indexOfSize(size), {}};
-    for (int64_t at = 0; !panels.inRuns && at < size;) {
+    for (int64_t at = 0; at < size;) {
       const int64_t index = first + row + at;
       const int64_t neighbours = std::min(run - index % run, size - at);
       tile.runs.push_back({at, offsetInC(variant, index), neighbours});
@@ -155,24 +158,9 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     return; // Nothing to compute on this rank.
   if (format.resultInScratch)
     placeInScratch();
-  result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
-  const bool inRuns = result != Result::Buffered;
-  // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
-  // do not, so a tile of them has to fit the first-level cache.
-  const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
-  const int64_t longest = format.panelDims > 0 || format.panelRows > 0
-                              ? kStepM<T>
-                              : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
-  sideM.cut({.dims = format.panelDims,
-             .count = format.panelCount,
-             .rows = format.panelRows,
-             .stride = format.aPanel,
-             .longest = longest,
-             .multiple = simd::kLanes<T>,
-             .inRuns = inRuns});
-  sideN.cut({.rowStride = format.bN, .longest = kMostN, .multiple = kStepN, .inRuns = inRuns});
+  cutSides();
   fetchKernels();
 }
 
@@ -198,19 +186,74 @@ template <class T> void BlockKernel<T>::placeInScratch() {
   }
 }
 
-template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
-  if (format.panelRows > 0 || sideM.strideInC() != 1 ||
-      !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
-    return Result::Buffered;
-  // Stores past the caches must be of whole, aligned vectors.
+template <class T> void BlockKernel<T>::cutSides() {
+  const bool hasLongRuns = sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>);
+  Panels panelsM{.dims = format.panelDims,
+                 .count = format.panelCount,
+                 .rows = format.panelRows,
+                 .stride = format.aPanel,
+                 .longest = kStepM<T>,
+                 .multiple = simd::kLanes<T>,
+                 .inRuns = hasLongRuns && format.panelRows == 0};
+  Panels panelsN{.rowStride = format.bN};
+  const auto cut = [&] {
+    sideM.cut(panelsM);
+    sideN.cut(panelsN);
+  };
+  if (format.pastCaches && !format.resultInScratch) {
+    constexpr int64_t kMost = TileWriter<T>::kMostColumns;
+    const int64_t run = sideN.runLength(0);
+    panelsN.inRuns = run >= kStepN;
+    panelsN.longest = panelsN.inRuns ? kMost : kMost / run * run;
+    panelsN.multiple = panelsN.inRuns ? kStepN : run;
+    cut();
+    if (canWritePastCaches()) {
+      result = Result::PastCaches;
+      return;
+    }
+  }
+  const bool isDirect = sideM.strideInC() == 1 && panelsM.inRuns && sideN.hasLongRuns(kLeastRunN);
+  result = isDirect ? Result::Direct : Result::Buffered;
+  // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
+  // do not, so a tile of them has to fit the first-level cache.
+  const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
+  if (!isPacked())
+    panelsM.longest = std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
+  panelsM.inRuns = panelsN.inRuns = isDirect;
+  panelsN.longest = kMostN;
+  panelsN.multiple = kStepN;
+  cut();
+}
+
+template <class T> bool BlockKernel<T>::hasPadding() const {
+  return isPacked() && format.aK % simd::kLanes<T> == 0;
+}
+
+template <class T> bool BlockKernel<T>::canWritePastCaches() const {
+  if (sideM.strideInC() != 1)
+    return false;
+  // Either columns are next to each other, in pieces that begin and end with a small part of a
+  // cache line, or all of them are of whole, aligned vectors.
+  const int64_t together = sideM.runLength(0) * std::min(sideN.runLength(0), kMostN);
+  const bool areTogether = sideN.strideInC() == sideM.runLength(0) &&
+                           together * static_cast<int64_t>(sizeof(T)) >= kLeastPieceBytes;
   const auto isAligned = [](const Side &side, bool isFirstUnit) {
     return std::all_of(side.dims.begin() + (isFirstUnit ? 1 : 0), side.dims.end(),
                        [](const BlockDim &dim) { return dim.inC % simd::kLanes<T> == 0; });
   };
-  return format.pastCaches && !format.resultInScratch && !sideM.dims.empty() &&
-                 isAligned(sideM, true) && isAligned(sideN, false)
-             ? Result::PastCaches
-             : Result::Direct;
+  const bool areAligned = isAligned(sideM, true) && isAligned(sideN, false) &&
+                          sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) &&
+                          sideN.hasLongRuns(kLeastRunN);
+  const auto allOf = [](const Side &side, auto &&holds) {
+    return std::all_of(side.variants.begin(), side.variants.end(), [&](const Tiles &variant) {
+      return std::all_of(variant.begin(), variant.end(), holds);
+    });
+  };
+  return (areTogether || areAligned) && allOf(sideM, [&](const Tile &m) {
+           return allOf(sideN, [&](const Tile &n) {
+             return TileWriter<T>::canWrite(m.runs, n.runs, areAligned ? 0 : sideN.strideInC());
+           });
+         });
 }
 
 template <class T> void BlockKernel<T>::fetchKernels() {
@@ -221,15 +264,11 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bN = format.bN;
   shape.cM = 1;
   shape.cN = result == Result::Direct ? sideN.strideInC() : kMostM;
-  // What rows of a panel are padded with adds rows to the buffer that nobody reads.
-  const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
-  const bool hasWholeVectors =
-      isPacked && result == Result::Buffered && format.aK % simd::kLanes<T> == 0;
   for (const int64_t m : sideM.sizes)
     for (const int64_t n : sideN.sizes)
       for (const int64_t k : sideK.sizes)
         for (const bool accumulate : {false, true}) {
-          shape.m = hasWholeVectors ? roundUp(m, simd::kLanes<T>) : m;
+          shape.m = hasPadding() && result == Result::Buffered ? roundUp(m, simd::kLanes<T>) : m;
           shape.n = n;
           shape.k = k;
           shape.accumulate = accumulate;
@@ -335,14 +374,16 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
+  const auto multiplyTiles =
+      result == Result::PastCaches ? &BlockKernel::multiplyPastCaches : &BlockKernel::multiply;
   std::array<Loop, LoopNest::kMaxLoops> products; // To indices in scratch, from those in C.
   int64_t step = 1;
   for (std::size_t d = 0; d < batch.size(); step *= batch.begin()[d++])
     products[d] = {batch.begin()[d], step, format.batch[d].inC};
   forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
     T *const product = format.resultInScratch ? scratch + i * productInScratch : c + inC;
-    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN, tileK,
-             accumulate && !format.resultInScratch);
+    (this->*multiplyTiles)(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN,
+                           tileK, accumulate && !format.resultInScratch);
   });
   if (format.resultInScratch)
     copyScratch(c, scratch, m, n, accumulate, batch);
@@ -359,43 +400,36 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
       const Tile &tileM = tilesM[i], &tileN = tilesN[j];
       const T *const tileA = a + tileM.at;
       const T *const tileB = b + tileN.at;
-      T *const tileC = c + tileM.toC + tileN.toC;
-      switch (result) {
-      case Result::Direct:
-        if (i + 1 < tilesM.size())
-          prefetch(c, tilesM[i + 1], tileN);
-        else if (j + 1 < tilesN.size())
-          prefetch(c, tilesM[0], tilesN[j + 1]);
-        kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
-        break;
-      case Result::Buffered:
+      if (result == Result::Buffered) {
         multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
-        break;
-      case Result::PastCaches:
-        multiplyPastCaches(tileA, tileB, tileC, tileM, tileN, tileK);
-        break;
+        continue;
       }
+      if (i + 1 < tilesM.size())
+        prefetch(c, tilesM[i + 1], tileN);
+      else if (j + 1 < tilesN.size())
+        prefetch(c, tilesM[0], tilesN[j + 1]);
+      kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, c + tileM.toC + tileN.toC);
     }
 }
 
-/// \pre C is not accumulated into
 template <class T>
-void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
-                                        const Tile &k) const noexcept {
-  constexpr int64_t kLanes = simd::kLanes<T>;
-  alignas(64) T buffer[kMostM * kMostN];
-  kernel(m, n, k, false)(a, b, buffer);
-  const int64_t rows = sideM.sizes[m.size];
-  const int64_t columns = sideN.sizes[n.size];
-  const bool isAligned = reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes == 0;
-  const int64_t whole = isAligned ? rows / kLanes * kLanes : 0;
-  for (int64_t column = 0; column < columns; ++column) {
-    const T *const from = buffer + column * kMostM;
-    T *const to = c + column * sideN.strideInC();
-    for (int64_t row = 0; row < whole; row += kLanes)
-      simd::storePastCaches(to + row, simd::load(from + row));
-    std::copy(from + whole, from + rows, to + whole);
-  }
+void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tiles &tilesM,
+                                        const Tiles &tilesN, const Tile &tileK,
+                                        bool /*accumulate*/) const noexcept {
+  TileWriter<T> writer;
+  for (const Tile &tileN : tilesN)
+    for (const Tile &tileM : tilesM)
+      writer.multiply({.a = a + tileM.at,
+                       .aK = format.aK,
+                       .hasPadding = hasPadding(),
+                       .b = b + tileN.at,
+                       .bN = format.bN,
+                       .k = sideK.sizes[tileK.size],
+                       .c = c,
+                       .rows = tileM.runs,
+                       .columns = tileN.runs,
+                       .columnStride = sideN.strideInC()});
+  writer.finish();
 }
 
 /// Fetches a tile of a block of C while the one before it is computed: kernels wait for their first

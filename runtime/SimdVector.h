@@ -10,6 +10,7 @@
 #ifndef EINSUMC_RUNTIME_SIMDVECTOR_H
 #define EINSUMC_RUNTIME_SIMDVECTOR_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,10 +39,12 @@ inline constexpr int kSums = 12;
 template <class T, int Bytes> struct VectorOf;
 template <int Bytes> struct VectorOf<float, Bytes> {
   using type [[gnu::vector_size(Bytes)]] = float;
+  using Number = int32_t;
   using Index [[gnu::vector_size(Bytes)]] = int32_t;
 };
 template <int Bytes> struct VectorOf<double, Bytes> {
   using type [[gnu::vector_size(Bytes)]] = double;
+  using Number = int64_t;
   using Index [[gnu::vector_size(Bytes)]] = int64_t;
 };
 
@@ -101,7 +104,8 @@ template <class T, int First, class V>
 inline typename VectorOf<T, sizeof(V) / 2>::type halfOf(V value) {
   return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
     return __builtin_shufflevector(value, value, (First + Lane)...);
-  }(std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
+  }
+  (std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
 }
 
 /// The sum of the lanes, halves first.
@@ -110,6 +114,21 @@ template <class T, class V> inline T sumLanes(V value) {
     return value[0] + value[1];
   else
     return sumLanes<T>(halfOf<T, 0>(value) + halfOf<T, sizeof(V) / sizeof(T) / 2>(value));
+}
+
+/// The vector with its lanes from \p first on from memory.
+template <class T> inline Vector<T> loadBehind(Vector<T> value, const T *source, int64_t first) {
+  using Index = typename VectorOf<T, kVectorBytes>::Index;
+  static constexpr auto kNumbers = [] {
+    std::array<typename VectorOf<T, kVectorBytes>::Number, kLanes<T>> numbers = {};
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<typename VectorOf<T, kVectorBytes>::Number>(i);
+    return numbers;
+  }();
+  Index lane;
+  std::memcpy(&lane, kNumbers.data(), sizeof(lane));
+  return lane < static_cast<typename VectorOf<T, kVectorBytes>::Number>(first) ? value
+                                                                               : load(source);
 }
 
 /// The first `count` lanes of a vector, none to all of them: loads give 0 in the others, and

@@ -14,6 +14,13 @@
 
 namespace einsumc::tiles {
 
+/// Neighbours in C along a side of a tile.
+struct Run {
+  int64_t at = 0; ///< in the tile
+  int64_t toC = 0;
+  int64_t length = 0;
+};
+
 /// The longest tiles, in elements.
 inline constexpr int64_t kMostM = 64, kMostN = 48;
 /// What numbers of columns should be multiples of, so that they fall into whole register blocks.
@@ -26,6 +33,9 @@ inline constexpr int64_t kPanelVectors = 4;
 /// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
+/// Columns that are written past the caches have at least so many bytes of C next to each other,
+/// if they are not of whole vectors.
+inline constexpr int64_t kLeastPieceBytes = 512;
 /// A block of C in scratch has the order in which tiles are written where a batch has so many bytes
 /// of C next to each other: the copy exchanges dims in any case.
 inline constexpr int64_t kLongBatchBytes = 64;

@@ -222,14 +222,27 @@ TYPED_TEST(BlockKernelTest, ResultPastCaches) {
       }
 }
 
-/// Columns of a short m that lie one after the other, starting anywhere in a vector.
+/// Columns of a short m that lie one after the other, starting anywhere in a line.
 TYPED_TEST(BlockKernelTest, ShortColumnsPastCaches) {
-  for (const int64_t rows : {1, 3, 16, 20, 24})
-    for (const int64_t columns : {1, 5, 31})
+  for (const int64_t rows : {1, 2, 3, 5, 16, 17, 20, 24, 60})
+    for (const int64_t columns : {1, 5, 31, 100})
       for (const std::size_t panelDims : {0, 2}) {
-        BlockedProduct<TypeParam> product({rows, 5, columns, 3, 9, 2}, {rows, 2, 7, 3, 9, 2},
-                                          {0, 2, 1, 3}, true, 0);
+        BlockedProduct<TypeParam> product({rows, 5, columns, 3, 9, 2},
+                                          {rows, 2, columns == 100 ? 90 : 7, 3, 9, 2}, {0, 2, 1, 3},
+                                          true, 0);
         product.run(panelDims, 2);
+        product.check();
+      }
+}
+
+/// The same where several runs of columns are in a tile, with sums of any length.
+TYPED_TEST(BlockKernelTest, ShortRunsOfColumnsPastCaches) {
+  for (const int64_t sums : {1, 7, 12, 13, 40})
+    for (const int64_t columns : {4, 11, 20})
+      for (const int64_t rows : {13, 20, 32}) {
+        BlockedProduct<TypeParam> product({rows, 7, columns, 9, sums, 1},
+                                          {rows, 3, columns, 5, sums, 1}, {0, 2, 1, 3}, true, 0);
+        product.run(2, 1 + 64 / rows);
         product.check();
       }
 }
@@ -420,7 +433,12 @@ TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
       counts[index] = upTo(extents[index]);
     }
     std::shuffle(order.begin(), order.end(), random);
-    BlockedProduct<TypeParam> product(extents, counts, order);
+    const bool pastCaches = upTo(3) == 1;
+    if (pastCaches) {
+      counts[4] = extents[4]; // C is written once.
+      counts[5] = extents[5];
+    }
+    BlockedProduct<TypeParam> product(extents, counts, order, pastCaches, upTo(2) - 1);
     const auto panelDims = static_cast<std::size_t>(upTo(3) - 1);
     product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]), upTo(4) == 1 ? upTo(64) : 0,
                 upTo(3) == 1);
