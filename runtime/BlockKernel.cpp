@@ -12,7 +12,6 @@
 #include "PastCaches.h"
 #include "SimdVector.h"
 #include "TileColumns.h"
-#include "WritingTile.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -94,9 +93,7 @@ template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, 
 }
 
 template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
-  sizes.clear();
   for (std::size_t variant = 0; variant < variants.size(); ++variant) {
-    variants[variant].clear();
     if (panels.rows > 0) { // Across dims: as if there were one.
       for (int64_t row = 0; row < elements(variant); row += panels.rows)
         cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
@@ -158,9 +155,32 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     return; // Nothing to compute on this rank.
   if (format.resultInScratch)
     placeInScratch();
+  result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
-  cutSides();
+  const bool inRuns = result != Result::Buffered;
+  // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
+  // do not, so a tile of them has to fit the first-level cache.
+  const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
+  const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
+  const bool isStreamed =
+      result == Result::Buffered && format.pastCaches && !format.resultInScratch;
+  const int64_t longest = isPacked ? (isStreamed ? kMostPanelVectors * simd::kLanes<T> : kStepM<T>)
+                                   : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
+  sideM.cut({.dims = format.panelDims,
+             .count = format.panelCount,
+             .rows = format.panelRows,
+             .stride = format.aPanel,
+             .longest = longest,
+             .multiple = simd::kLanes<T>,
+             .inRuns = inRuns});
+  // Columns that are next to each other in C are written together: tiles have all of them, or as
+  // many times as many as go.
+  const int64_t run = isStreamed ? std::min(sideN.runLength(0), kMostN) : 1;
+  sideN.cut({.rowStride = format.bN,
+             .longest = kMostN / run * run,
+             .multiple = run > 1 && run < kMostN ? run : kStepN,
+             .inRuns = inRuns || run == kMostN});
   fetchKernels();
 }
 
@@ -186,74 +206,19 @@ template <class T> void BlockKernel<T>::placeInScratch() {
   }
 }
 
-template <class T> void BlockKernel<T>::cutSides() {
-  const bool hasLongRuns = sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>);
-  Panels panelsM{.dims = format.panelDims,
-                 .count = format.panelCount,
-                 .rows = format.panelRows,
-                 .stride = format.aPanel,
-                 .longest = kStepM<T>,
-                 .multiple = simd::kLanes<T>,
-                 .inRuns = hasLongRuns && format.panelRows == 0};
-  Panels panelsN{.rowStride = format.bN};
-  const auto cut = [&] {
-    sideM.cut(panelsM);
-    sideN.cut(panelsN);
-  };
-  if (format.pastCaches && !format.resultInScratch) {
-    constexpr int64_t kMost = TileWriter<T>::kMostColumns;
-    const int64_t run = sideN.runLength(0);
-    panelsN.inRuns = run >= kStepN;
-    panelsN.longest = panelsN.inRuns ? kMost : kMost / run * run;
-    panelsN.multiple = panelsN.inRuns ? kStepN : run;
-    cut();
-    if (canWritePastCaches()) {
-      result = Result::PastCaches;
-      return;
-    }
-  }
-  const bool isDirect = sideM.strideInC() == 1 && panelsM.inRuns && sideN.hasLongRuns(kLeastRunN);
-  result = isDirect ? Result::Direct : Result::Buffered;
-  // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
-  // do not, so a tile of them has to fit the first-level cache.
-  const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
-  if (!isPacked())
-    panelsM.longest = std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
-  panelsM.inRuns = panelsN.inRuns = isDirect;
-  panelsN.longest = kMostN;
-  panelsN.multiple = kStepN;
-  cut();
-}
-
-template <class T> bool BlockKernel<T>::hasPadding() const {
-  return isPacked() && format.aK % simd::kLanes<T> == 0;
-}
-
-template <class T> bool BlockKernel<T>::canWritePastCaches() const {
-  if (sideM.strideInC() != 1)
-    return false;
-  // Either columns are next to each other, in pieces that begin and end with a small part of a
-  // cache line, or all of them are of whole, aligned vectors.
-  const int64_t together = sideM.runLength(0) * std::min(sideN.runLength(0), kMostN);
-  const bool areTogether = sideN.strideInC() == sideM.runLength(0) &&
-                           together * static_cast<int64_t>(sizeof(T)) >= kLeastPieceBytes;
+template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
+  if (format.panelRows > 0 || sideM.strideInC() != 1 ||
+      !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
+    return Result::Buffered;
+  // Stores past the caches must be of whole, aligned vectors.
   const auto isAligned = [](const Side &side, bool isFirstUnit) {
     return std::all_of(side.dims.begin() + (isFirstUnit ? 1 : 0), side.dims.end(),
                        [](const BlockDim &dim) { return dim.inC % simd::kLanes<T> == 0; });
   };
-  const bool areAligned = isAligned(sideM, true) && isAligned(sideN, false) &&
-                          sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) &&
-                          sideN.hasLongRuns(kLeastRunN);
-  const auto allOf = [](const Side &side, auto &&holds) {
-    return std::all_of(side.variants.begin(), side.variants.end(), [&](const Tiles &variant) {
-      return std::all_of(variant.begin(), variant.end(), holds);
-    });
-  };
-  return (areTogether || areAligned) && allOf(sideM, [&](const Tile &m) {
-           return allOf(sideN, [&](const Tile &n) {
-             return TileWriter<T>::canWrite(m.runs, n.runs, areAligned ? 0 : sideN.strideInC());
-           });
-         });
+  return format.pastCaches && !format.resultInScratch && !sideM.dims.empty() &&
+                 isAligned(sideM, true) && isAligned(sideN, false)
+             ? Result::PastCaches
+             : Result::Direct;
 }
 
 template <class T> void BlockKernel<T>::fetchKernels() {
@@ -263,12 +228,16 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bK = 1;
   shape.bN = format.bN;
   shape.cM = 1;
-  shape.cN = result == Result::Direct ? sideN.strideInC() : kMostM;
+  shape.cN = result == Result::Direct ? sideN.strideInC() : kBufferColumn<T>;
+  // What rows of a panel are padded with adds rows to the buffer that nobody reads.
+  const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
+  const bool hasWholeVectors =
+      isPacked && result == Result::Buffered && format.aK % simd::kLanes<T> == 0;
   for (const int64_t m : sideM.sizes)
     for (const int64_t n : sideN.sizes)
       for (const int64_t k : sideK.sizes)
         for (const bool accumulate : {false, true}) {
-          shape.m = hasPadding() && result == Result::Buffered ? roundUp(m, simd::kLanes<T>) : m;
+          shape.m = hasWholeVectors ? roundUp(m, simd::kLanes<T>) : m;
           shape.n = n;
           shape.k = k;
           shape.accumulate = accumulate;
@@ -374,16 +343,14 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
   const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
-  const auto multiplyTiles =
-      result == Result::PastCaches ? &BlockKernel::multiplyPastCaches : &BlockKernel::multiply;
   std::array<Loop, LoopNest::kMaxLoops> products; // To indices in scratch, from those in C.
   int64_t step = 1;
   for (std::size_t d = 0; d < batch.size(); step *= batch.begin()[d++])
     products[d] = {batch.begin()[d], step, format.batch[d].inC};
   forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
     T *const product = format.resultInScratch ? scratch + i * productInScratch : c + inC;
-    (this->*multiplyTiles)(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN,
-                           tileK, accumulate && !format.resultInScratch);
+    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN, tileK,
+             accumulate && !format.resultInScratch);
   });
   if (format.resultInScratch)
     copyScratch(c, scratch, m, n, accumulate, batch);
@@ -400,36 +367,43 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
       const Tile &tileM = tilesM[i], &tileN = tilesN[j];
       const T *const tileA = a + tileM.at;
       const T *const tileB = b + tileN.at;
-      if (result == Result::Buffered) {
+      T *const tileC = c + tileM.toC + tileN.toC;
+      switch (result) {
+      case Result::Direct:
+        if (i + 1 < tilesM.size())
+          prefetch(c, tilesM[i + 1], tileN);
+        else if (j + 1 < tilesN.size())
+          prefetch(c, tilesM[0], tilesN[j + 1]);
+        kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
+        break;
+      case Result::Buffered:
         multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
-        continue;
+        break;
+      case Result::PastCaches:
+        multiplyPastCaches(tileA, tileB, tileC, tileM, tileN, tileK);
+        break;
       }
-      if (i + 1 < tilesM.size())
-        prefetch(c, tilesM[i + 1], tileN);
-      else if (j + 1 < tilesN.size())
-        prefetch(c, tilesM[0], tilesN[j + 1]);
-      kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, c + tileM.toC + tileN.toC);
     }
 }
 
+/// \pre C is not accumulated into
 template <class T>
-void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tiles &tilesM,
-                                        const Tiles &tilesN, const Tile &tileK,
-                                        bool /*accumulate*/) const noexcept {
-  TileWriter<T> writer;
-  for (const Tile &tileN : tilesN)
-    for (const Tile &tileM : tilesM)
-      writer.multiply({.a = a + tileM.at,
-                       .aK = format.aK,
-                       .hasPadding = hasPadding(),
-                       .b = b + tileN.at,
-                       .bN = format.bN,
-                       .k = sideK.sizes[tileK.size],
-                       .c = c,
-                       .rows = tileM.runs,
-                       .columns = tileN.runs,
-                       .columnStride = sideN.strideInC()});
-  writer.finish();
+void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
+                                        const Tile &k) const noexcept {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  alignas(64) T buffer[kBufferElements<T>];
+  kernel(m, n, k, false)(a, b, buffer);
+  const int64_t rows = sideM.sizes[m.size];
+  const int64_t columns = sideN.sizes[n.size];
+  const bool isAligned = reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes == 0;
+  const int64_t whole = isAligned ? rows / kLanes * kLanes : 0;
+  for (int64_t column = 0; column < columns; ++column) {
+    const T *const from = buffer + column * kBufferColumn<T>;
+    T *const to = c + column * sideN.strideInC();
+    for (int64_t row = 0; row < whole; row += kLanes)
+      simd::storePastCaches(to + row, simd::load(from + row));
+    std::copy(from + whole, from + rows, to + whole);
+  }
 }
 
 /// Fetches a tile of a block of C while the one before it is computed: kernels wait for their first
@@ -443,14 +417,14 @@ template <class T>
 void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m,
                                            const Tile &n, const Tile &k,
                                            bool accumulate) const noexcept {
-  alignas(64) T buffer[kMostM * kMostN];
+  alignas(64) T buffer[kBufferElements<T>];
   const int64_t strideM = sideM.strideInC();
   const int64_t strideN = sideN.strideInC();
   const auto forEachRun = [&](auto &&bring) {
     for (const Run &columns : n.runs)
       for (const Run &rows : m.runs)
-        bring(c + columns.toC + rows.toC, buffer + columns.at * kMostM + rows.at, rows.length,
-              columns.length);
+        bring(c + columns.toC + rows.toC, buffer + columns.at * kBufferColumn<T> + rows.at,
+              rows.length, columns.length);
   };
   // By vectors, or else element by element.
   const auto isLong = [&](int64_t rows) { return strideM == 1 && rows >= simd::kLanes<T>; };
@@ -463,7 +437,8 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   forEachRun([&](T *to, const T *from, int64_t rows, int64_t columns) {
     if (strideM != 1 || (accumulate && !isLong(rows)))
       for (int64_t column = 0; column < columns; ++column)
-        scatterRows(to + column * strideN, strideM, from + column * kMostM, rows, accumulate);
+        scatterRows(to + column * strideN, strideM, from + column * kBufferColumn<T>, rows,
+                    accumulate);
     else if (accumulate)
       addRuns(to, strideN, from, rows, columns);
     else if (format.pastCaches && !format.resultInScratch && rows == strideN)

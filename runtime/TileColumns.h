@@ -18,7 +18,13 @@
 
 namespace einsumc {
 
-// The columns of a buffer lie tiles::kMostM elements apart.
+/// Elements between the columns of a buffer.
+template <class T>
+inline constexpr int64_t
+    kBufferColumn = std::max<int64_t>(tiles::kMostM, tiles::kMostPanelVectors *simd::kLanes<T>);
+/// Elements of a buffer: of the last column more than it has are read.
+template <class T>
+inline constexpr int64_t kBufferElements = kBufferColumn<T> *tiles::kMostN + simd::kLanes<T>;
 
 /// Fetches columns of so many rows that are to be written.
 template <class T> void fetchRows(const T *c, int64_t rows, int64_t stride, int64_t columns) {
@@ -36,7 +42,7 @@ void addRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns
   constexpr int64_t kLanes = simd::kLanes<T>;
   const int64_t whole = rows / kLanes * kLanes;
   const simd::LaneMask<T> tail(static_cast<int>(rows - whole));
-  for (int64_t column = 0; column < columns; ++column, to += stride, from += tiles::kMostM) {
+  for (int64_t column = 0; column < columns; ++column, to += stride, from += kBufferColumn<T>) {
     for (int64_t row = 0; row < whole; row += kLanes)
       simd::put<true>(to + row, simd::load(from + row));
     if (whole < rows)
@@ -56,7 +62,7 @@ void scatterRows(T *to, int64_t stride, const T *from, int64_t rows, bool accumu
 template <class T, int Bytes>
 void copyPieces(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
   constexpr int64_t kPiece = Bytes / static_cast<int>(sizeof(T));
-  for (int64_t column = 0; column < columns; ++column, to += stride, from += tiles::kMostM) {
+  for (int64_t column = 0; column < columns; ++column, to += stride, from += kBufferColumn<T>) {
     for (int64_t row = 0; row + kPiece < rows; row += kPiece)
       std::memcpy(to + row, from + row, Bytes);
     std::memcpy(to + rows - kPiece, from + rows - kPiece, Bytes);
@@ -73,38 +79,34 @@ void copyRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t column
   copyPieces<T, Bytes>(to, stride, from, rows, columns);
 }
 
-/// Copies so many bytes of each column of a buffer to columns \p rows apart.
-template <class T, int Bytes>
-void copyColumns(T *to, const T *from, int64_t rows, int64_t columns) {
-  for (int64_t column = 0; column < columns; ++column, to += rows, from += tiles::kMostM)
-    std::memcpy(to, from, Bytes);
-}
-
-/// The same for the last rows, fewer than fill twice so many bytes: by pieces of half the size
-/// each.
-template <class T, int Bytes>
-void copyTails(T *to, const T *from, int64_t tail, int64_t rows, int64_t columns) {
-  if constexpr (Bytes >= static_cast<int>(sizeof(T))) {
-    constexpr int64_t kPiece = Bytes / static_cast<int>(sizeof(T));
-    const bool isPiece = tail >= kPiece;
-    if (isPiece)
-      copyColumns<T, Bytes>(to, from, rows, columns);
-    const int64_t done = isPiece ? kPiece : 0;
-    copyTails<T, Bytes / 2>(to + done, from + done, tail - done, rows, columns);
-  }
-}
-
-/// Writes the columns of a buffer one after the other past the caches. They are first brought
-/// together, a vector of all columns at a time: no store is wider than what it brings, as it would
-/// reach into another cache line more often.
+/// Writes the columns of a buffer one after the other past the caches, line by line: each vector
+/// begins in one column, and has its other lanes from those behind.
 template <class T> void streamColumns(T *to, const T *from, int64_t rows, int64_t columns) {
-  constexpr int64_t kLanes = simd::kLanes<T>;
-  alignas(64) T line[tiles::kMostM * tiles::kMostN];
+  constexpr int64_t kLanes = simd::kLanes<T>, kLine = kCacheLine<T>;
   int64_t row = 0;
-  for (; row + kLanes <= rows; row += kLanes)
-    copyColumns<T, simd::kVectorBytes>(line + row, from + row, rows, columns);
-  copyTails<T, simd::kVectorBytes / 2>(line + row, from + row, rows - row, rows, columns);
-  writePastCaches(to, line, rows * columns);
+  const auto copyElements = [&](int64_t elements) {
+    for (int64_t i = 0; i < elements; ++i) {
+      *to++ = from[row++];
+      if (row == rows) {
+        row = 0;
+        from += kBufferColumn<T>;
+      }
+    }
+  };
+  const int64_t count = rows * columns;
+  const int64_t head = std::min((kLine - pastLine(to)) % kLine, count);
+  const int64_t whole = (count - head) / kLine * kLine;
+  copyElements(head);
+  for (int64_t left = whole; left > 0; left -= kLanes, to += kLanes) {
+    simd::Vector<T> vector = simd::load(from + row);
+    for (row += kLanes; row >= rows;) {
+      row -= rows;
+      from += kBufferColumn<T>;
+      vector = simd::loadBehind<T>(vector, from - (kLanes - row), kLanes - row);
+    }
+    simd::storePastCaches(to, vector);
+  }
+  copyElements(count - head - whole);
 }
 
 } // namespace einsumc

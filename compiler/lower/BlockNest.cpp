@@ -11,6 +11,8 @@
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/TaskLoops.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -27,7 +29,7 @@ public:
         panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
         blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
     const double bytes = dims.elements(Role::C) * bytesOfElement;
-    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= kCacheBytes;
+    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= tiles::kPastCachesBytes;
   }
 
   void run() {
@@ -47,7 +49,9 @@ public:
     else if (blocks.isPackedInScratch())
       chooseOnePanel();
     else if (blocks.packsLeft)
-      choosePanels(panelRows);
+      choosePanels(blocks.columnTogether > 0 && nest.resultPastCaches
+                       ? panelRows / tiles::kPanelVectors * tiles::kMostPanelVectors
+                       : panelRows);
     addLoops();
   }
 

@@ -12,9 +12,6 @@
 
 namespace einsumc {
 
-/// A result of so many bytes has left the caches before it is used.
-constexpr int64_t kCacheBytes = 16 << 20;
-
 /// The sides and loops of a node that moves more than it computes: its tensors are streamed
 /// through, in place.
 /// \param dims of the nest, L being A

@@ -9,6 +9,8 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/ReorderChoice.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace einsumc {
@@ -35,7 +37,7 @@ public:
     shareLoops(dims, machine, blocks.counts, nest);
     const bool sumsInBlocks = llvm::any_of(
         nest.loops, [&](const NestLoop &loop) { return dims[loop.dim].dimClass == DimClass::K; });
-    nest.resultPastCaches = !sumsInBlocks && !nest.adds && bytes >= kCacheBytes;
+    nest.resultPastCaches = !sumsInBlocks && !nest.adds && bytes >= tiles::kPastCachesBytes;
   }
 
 private:

@@ -120,7 +120,8 @@ private:
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
     choice.taskCounts = block.counts;
     chooseAccess();
-    choice.panelsAcross = shouldGoAcross();
+    choice.columnTogether = columnTogether();
+    choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross();
   }
 
   void evenParts(bool rowsOutside) {
@@ -184,6 +185,23 @@ private:
     while (rows < most && limits.fullness(rows * length) < kFullBlock)
       ++rows;
     return rows * length;
+  }
+
+  int64_t columnTogether() const {
+    if (choice.kBlocks > 1 ||
+        dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
+      return 0;
+    int64_t rows = 1, columns = 1; // Neighbours in C, first along m.
+    for (const std::size_t dim : dims.inOrder(Role::C)) {
+      const DimClass dimClass = dims[dim].dimClass;
+      const bool isRow = dimClass == DimClass::M && columns == 1;
+      if (dims.stride(Role::C, dim) != rows * columns || (!isRow && dimClass != DimClass::N))
+        break;
+      (isRow ? rows : columns) *= block.counts[dim];
+    }
+    const bool fits = rows <= tiles::kMostPanelVectors * rowSteps().vector;
+    const int64_t bytes = rows * std::min(columns, tiles::kMostN) * elementBytes;
+    return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;
   }
 
   bool shouldGoAcross() const {

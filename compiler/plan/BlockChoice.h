@@ -35,6 +35,9 @@ struct BlockChoice {
   /// Whether these are products of packed blocks, of which those of R follow each other within one
   /// of L.
   bool isPackedInScratch() const { return resultThroughScratch && !fetchesLeft; }
+  /// The elements along m of a column where columns are next to each other in C, and tiles write
+  /// them together past the caches if there is nothing to add to; 0: they are not.
+  int64_t columnTogether = 0;
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
   /// place or takes longer to be packed.
   Role sumsAsIn = Role::B;

@@ -118,6 +118,8 @@ private:
   }
 
   double kernelSeconds() const {
+    if (blocks.columnTogether > 0)
+      return secondsWhileWriting();
     const bool direct = isDirect();
     const TileSize tile =
         tileSize(machine, type, direct ? runOfTile(DimClass::M) : blocks.m,
@@ -131,6 +133,21 @@ private:
     const double sumsOnly = std::min(peakSeconds / tileEfficiency(machine, type, longest), seconds);
     const double calls = dims.iterations() / (tile.m * tile.n * toDouble(blocks.k));
     return sumsOnly + std::max(seconds - sumsOnly, resultSeconds()) +
+           calls * machine.kernelOverhead / threads;
+  }
+
+  /// The arithmetic of whole columns, under which the result leaves but for a share.
+  double secondsWhileWriting() const {
+    constexpr double kNotHidden = 0.3;
+    const int64_t most =
+        tiles::kMostPanelVectors * machine.vectorBytes / sizeInBytes(type) / blocks.columnTogether;
+    const int64_t rows = std::min(blocks.m, most * blocks.columnTogether);
+    const TileSize tile{toDouble(rows), toDouble(std::min(blocks.n, tiles::kMostN)),
+                        toDouble(blocks.k)};
+    const double calls = dims.iterations() / (tile.m * tile.n * tile.k);
+    return 2 * dims.iterations() / machine.flopsPerSecond(type) /
+               tileEfficiency(machine, type, tile) +
+           kNotHidden * memory.stream(dims.elements(Role::C)) +
            calls * machine.kernelOverhead / threads;
   }
 

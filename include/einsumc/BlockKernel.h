@@ -7,7 +7,6 @@
 #ifndef EINSUMC_BLOCKKERNEL_H
 #define EINSUMC_BLOCKKERNEL_H
 
-#include "einsumc/BlockTiles.h"
 #include "einsumc/TileKernel.h"
 
 #include <cstdint>
@@ -76,12 +75,18 @@ public:
                   bool accumulate, Counts batch = {}) const noexcept;
 
 private:
+  /// A row of neighbours in C.
+  struct Run {
+    int64_t at = 0; ///< in the tile
+    int64_t toC = 0;
+    int64_t length = 0;
+  };
   /// A part of a side that one kernel computes.
   struct Tile {
     int64_t at = 0; ///< elements from the start of the block of A or B
     int64_t toC = 0;
-    std::size_t size = 0; ///< index into the side's sizes
-    std::vector<tiles::Run> runs;
+    std::size_t size = 0;  ///< index into the side's sizes
+    std::vector<Run> runs;
   };
   using Tiles = std::vector<Tile>;
 
@@ -128,21 +133,15 @@ private:
   void multiplyThroughBuffer(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                              const Tile &k, bool accumulate) const noexcept;
 
-  /// Whether all tiles can be written past the caches while others are computed.
-  bool canWritePastCaches() const;
-  void multiplyPastCaches(const T *a, const T *b, T *c, const Tiles &tilesM, const Tiles &tilesN,
-                          const Tile &tileK, bool accumulate) const noexcept;
+  void multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
+                          const Tile &k) const noexcept;
   void placeInScratch();
   /// Brings the products that were computed in scratch to where they lie in C.
   void copyScratch(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
                    Counts batch) const noexcept;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
-  /// Chooses how tiles get into C, and cuts them as that wants them.
-  void cutSides();
-  bool isPacked() const { return format.panelDims > 0 || format.panelRows > 0; }
-  /// Whether what rows of a panel are padded with may be computed with, too.
-  bool hasPadding() const;
+  Result chooseResult() const;
 
   Side sideM, sideN;
   Side sideK; ///< one tile a block

@@ -14,13 +14,6 @@
 
 namespace einsumc::tiles {
 
-/// Neighbours in C along a side of a tile.
-struct Run {
-  int64_t at = 0; ///< in the tile
-  int64_t toC = 0;
-  int64_t length = 0;
-};
-
 /// The longest tiles, in elements.
 inline constexpr int64_t kMostM = 64, kMostN = 48;
 /// What numbers of columns should be multiples of, so that they fall into whole register blocks.
@@ -30,9 +23,14 @@ inline constexpr int64_t kStepN = 12;
 inline constexpr int64_t kBytes = 20 << 10;
 /// Vectors of a row of a panel of packed A: what a kernel takes at a time along m.
 inline constexpr int64_t kPanelVectors = 4;
+/// The most of a panel whose columns are next to each other in a C that is written past the caches:
+/// whole ones.
+inline constexpr int64_t kMostPanelVectors = 6;
 /// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
+/// A result of so many bytes is too large to be found in a cache later: it is written past them.
+inline constexpr int64_t kPastCachesBytes = 16 << 20;
 /// Columns that are written past the caches have at least so many bytes of C next to each other,
 /// if they are not of whole vectors.
 inline constexpr int64_t kLeastPieceBytes = 512;
