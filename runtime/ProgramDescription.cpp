@@ -35,7 +35,7 @@ void ProgramDescription::addNode(int tensor, const char *text, const char *algor
   NodeDescription node;
   node.tensor = tensor;
   for (const Use &use : operands)
-    node.operands.push_back({use.tensor, use.dims});
+    node.operands.push_back({use.tensor, use.dims, use.isSpent});
   node.text = text;
   node.algorithm = algorithm;
   node.grid = grid;

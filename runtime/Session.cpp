@@ -55,6 +55,8 @@ void Session::reserveScratch(std::size_t bytesPerThread) {
 }
 
 void Session::beginNode(int index) {
+  if (observerBefore)
+    observerBefore(index);
   current = index;
   nodeStart = MPI_Wtime();
   if (trace != nullptr)
@@ -65,8 +67,8 @@ void Session::endNode(int index) {
   if (trace != nullptr)
     trace->endNode();
   records[static_cast<std::size_t>(index)].seconds += MPI_Wtime() - nodeStart;
-  if (observer)
-    observer(index);
+  if (observerAfter)
+    observerAfter(index);
 }
 
 template <class T>

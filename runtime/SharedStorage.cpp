@@ -16,8 +16,11 @@ std::size_t bytesOn(int64_t rank, std::size_t elementBytes,
                     std::initializer_list<SharedStorage::Place> places) {
   std::size_t bytes = 0;
   for (const SharedStorage::Place &place : places) {
-    const int64_t elements =
-        place.layout == nullptr ? place.elements : place.layout->localSize(rank);
+    int64_t elements = 0;
+    if (place.layout == nullptr || place.layout->grid.contains(rank))
+      elements = place.elements;
+    if (place.layout != nullptr)
+      elements = std::max(elements, place.layout->localSize(rank));
     const auto block = static_cast<std::size_t>(elements) * elementBytes;
     if (block > 0)
       bytes = std::max(bytes, place.offset + block);

@@ -107,6 +107,9 @@ private:
 
   std::byte *slot(std::size_t traveller, std::size_t index) const {
     if (index < memory.homeSlots) {
+      const std::size_t role = stepping.travellers[traveller].role;
+      if (role != kResult) // Here also where this rank's own block is empty.
+        return tensors[role]->memory().data() + tensors[role]->offset();
       return atHome(traveller, table.chunk(traveller, table.steps() - memory.homeSlots + index));
     }
     index -= memory.homeSlots;
@@ -131,7 +134,7 @@ private:
 
   /// The next slot in turn for a step's chunk; what fills it waits for those who use it now.
   void useSlot(std::size_t traveller, std::size_t step, StepTransfer &transfer) {
-    slotOf[step] = (slotUsers.size() + firstSlot()) % memory.slots;
+    slotOf[step] = (slotUsers.size() + firstSlot(traveller)) % memory.slots;
     transfer.data = slot(traveller, *slotOf[step]);
     if (slotUsers.size() >= memory.slots) {
       const std::size_t user = slotUsers[slotUsers.size() - memory.slots];
@@ -143,9 +146,10 @@ private:
     viewOf(role, step) = {reinterpret_cast<T *>(transfer.data), transfer.box};
   }
 
-  /// The slot to begin with: with slots at home, such that the last chunk, the own one, gets them.
-  std::size_t firstSlot() const {
-    if (memory.homeSlots == 0)
+  /// The slot to begin with: with slots of the result's, such that the last chunk, the own one,
+  /// gets them.
+  std::size_t firstSlot(std::size_t traveller) const {
+    if (memory.homeSlots == 0 || stepping.travellers[traveller].role != kResult)
       return 0;
     return memory.slots - (table.steps() - memory.homeSlots) % memory.slots;
   }
@@ -186,6 +190,8 @@ private:
 
   void addReceives(std::size_t t) {
     const std::size_t lane = newLane();
+    if (memory.homeSlots > 0) // The own chunk is the first user of the slot where it is stored.
+      slotUsers.push_back(0);
     for (const Passage &arrival : table.arrivals(t)) {
       StepTransfer transfer = transferOf(t, Kind::Receive, arrival.peer, arrival.box);
       const auto step = static_cast<std::size_t>(arrival.step);
@@ -202,7 +208,9 @@ private:
       StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
       if (departure.step == Passage::kHome) {
         useHome(t, transfer);
-        add(std::move(transfer), lane);
+        const std::size_t index = add(std::move(transfer), lane);
+        if (memory.homeSlots > 0 && departure.box == table.chunk(t, 0))
+          departureOf[0] = index;
         continue;
       }
       const auto step = static_cast<std::size_t>(departure.step);

@@ -374,6 +374,12 @@ ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, int64_t li
       memory.homeSlots = memory.slots - 1;
   } else {
     memory.slots = std::min<std::size_t>(2, sizes.mostForeign);
+    // A lone ring begins with the own chunk. Behind the first of several parts lie the next ones,
+    // so that it must not be smaller than others'.
+    const bool isFirst = of.movement == StepMovement::Ring && stepping.travellers.size() == 1;
+    const bool hasRoom = stepping.pace == 1 || sizes.smallest == sizes.largest;
+    if (of.isSpent && isFirst && hasRoom && !memory.stages && memory.slots == 2)
+      memory.homeSlots = 1;
   }
   // Sums that are no one-sided transfers reach their owner in a slot.
   if (isResult && (of.movement == StepMovement::Ring || of.movement == StepMovement::Bcast))

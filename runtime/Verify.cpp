@@ -34,10 +34,11 @@ public:
     const bool poison = session.poison();
     prepareTensors();
     session.setPoison(true);
-    session.setObserver([this](int node) { checkNode(node); });
+    session.setObservers([this](int node) { keepSpent(node); },
+                         [this](int node) { checkNode(node); });
     session.startRun(description.nodes.size());
     program.run();
-    session.setObserver(nullptr);
+    session.setObservers(nullptr, nullptr);
     session.setPoison(poison);
     for (const auto &[tensor, expected] : fingerprints)
       if (tensorAt(tensor).isInput)
@@ -63,9 +64,8 @@ private:
         continue;
       }
       for (const TensorView &view : {program.tensor(tensor), program.output(tensor)})
-        if (view.held && volume(view.box) > 0)
-          std::memset(view.data, 0xFF,
-                      static_cast<std::size_t>(volume(view.box)) * sizeOf(view.dtype));
+        if (view.bytes() > 0)
+          std::memset(view.data, 0xFF, view.bytes());
     }
   }
 
@@ -77,11 +77,23 @@ private:
       keepWorse(worst, {HUGE_VAL, 0, tensorAt(tensor).name + ", which was overwritten"});
   }
 
+  /// Of operands in whose place the node leaves something else.
+  void keepSpent(int index) {
+    for (const OperandDescription &operand :
+         description.nodes[static_cast<std::size_t>(index)].operands)
+      if (operand.isSpent) { // One at most: it moves while the other does not.
+        const TensorView view = program.tensor(operand.tensor);
+        spent.assign(view.data, view.data + view.bytes());
+      }
+  }
+
   void checkNode(int index) {
     const NodeDescription &node = description.nodes[static_cast<std::size_t>(index)];
     std::vector<TensorUse> operands;
     for (const OperandDescription &operand : node.operands) {
       operands.push_back({program.tensor(operand.tensor), operand.dims});
+      if (operand.isSpent)
+        operands.back().view.data = spent.data();
       checkUnchanged(operand.tensor, operands.back().view, fingerprints.at(operand.tensor));
     }
     check(NodeCheck(session.comm(), description, tensorAt(node.tensor).name,
@@ -136,6 +148,7 @@ private:
   uint64_t checks = 0;
   std::map<int, uint64_t> fingerprints;       ///< by tensor: when it was complete
   std::map<int, uint64_t> outputFingerprints; ///< by tensor: in its final layout
+  std::vector<std::byte> spent;               ///< an operand of the node at hand, as it was before
   Finding worst;
   std::string notes;
 };

@@ -123,7 +123,8 @@ if [[ $scope == all ]]; then
   tests asan 3
   if stage "tsan: build" build tsan; then
     stage "tsan: unit tests" ctest --preset tsan -R 'Stepping|Communicator|Exchange' || true
-    stage "tsan: lit" lit_tests tsan 3,4,6 run/cases/stepping-loops.ein run/cases/sweep-matrix.ein || true
+    stage "tsan: lit" lit_tests tsan 3,4,6 run/cases/stepping-loops.ein run/cases/ring-slots.ein \
+      run/cases/sweep-matrix.ein || true
   fi
   tests debug 2 frontend order plan lower codegen run
   tests no-libxsmm 4 run

@@ -69,8 +69,8 @@ void emitStepping(const Tree &tree, const LoweredProgram &program, const Lowered
         "{.role = " + std::to_string(traveller.role) + ", .movement = ec::StepMovement::" +
         kMovements[static_cast<std::size_t>(traveller.movement)] +
         ", .chunks = " + layoutName(program.buffers[static_cast<std::size_t>(tensor)]) +
-        ", .axis = " + std::to_string(traveller.axis) +
-        ", .position = " + std::to_string(traveller.position) + "}");
+        ", .axis = " + std::to_string(traveller.axis) + ", .position = " +
+        std::to_string(traveller.position) + (traveller.isSpent ? ", .isSpent = true}" : "}"));
   }
   const DimId dim = tree.iterationDims(node.node)[stepping.dim];
   out << "const ec::Stepping " << steppingName(tree, node.node)
@@ -146,7 +146,7 @@ public:
     for (NodeId id = 0; id < tree.size(); ++id)
       emitTensor(id);
     for (const LoweredNode &node : program.nodes)
-      emitNodeDescription(node.node);
+      emitNodeDescription(node);
     emitFinals();
     emitSlices();
     std::string plan;
@@ -180,11 +180,25 @@ private:
           << ");\n";
   }
 
-  void emitNodeDescription(NodeId id) {
+  /// Whether the node leaves others' chunks where later nodes would look for its operand.
+  bool spends(const LoweredNode &node, std::size_t operand) const {
+    const NodeId tensor = tree.node(node.node).operands[operand].node;
+    return node.stepping &&
+           node.operands[operand] == program.homes[static_cast<std::size_t>(tensor)] &&
+           llvm::any_of(node.stepping->travellers, [&](const Traveller &traveller) {
+             return traveller.role == operand && traveller.isSpent;
+           });
+  }
+
+  void emitNodeDescription(const LoweredNode &node) {
+    const NodeId id = node.node;
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(id)];
     std::vector<std::string> operands;
-    for (const Operand &operand : tree.node(id).operands)
-      operands.push_back("{" + std::to_string(operand.node) + ", " + dimList(operand.dims) + "}");
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      const Operand &operand = tree.node(id).operands[o];
+      operands.push_back("{" + std::to_string(operand.node) + ", " + dimList(operand.dims) +
+                         (spends(node, o) ? ", true}" : "}"));
+    }
     const NodeCost cost = costOf(tree, machine, transfers, schedule, id);
     out << "program.addNode(" << id << ", " << cppStringLiteral(equationText(tree, id)) << ", "
         << cppStringLiteral(algorithmName(tree, id, on)) << ", "

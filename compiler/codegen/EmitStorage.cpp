@@ -43,7 +43,8 @@ public:
         out << separator << "{nullptr, " << placeName(buffer) << ", " << buffer.chunkElements
             << "}";
       else
-        out << separator << "{&" << layoutName(buffer) << ", " << placeName(buffer) << "}";
+        out << separator << "{&" << layoutName(buffer) << ", " << placeName(buffer)
+            << (buffer.slotElements > 0 ? ", " + std::to_string(buffer.slotElements) : "") << "}";
       separator = ", ";
     });
     out << "}};\n\n";

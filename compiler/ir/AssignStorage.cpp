@@ -28,6 +28,7 @@ public:
       StoragePlace place;
       place.layout = layoutOf(tree, buffer.tensor, buffer.placement);
       place.chunkElements = buffer.chunkElements;
+      place.slotElements = buffer.slotElements;
       place.isShared =
           tree.node(buffer.tensor).kind != NodeKind::Input || home(buffer.tensor) != id;
       place.life = {Storage::kForever, -1};
@@ -130,8 +131,10 @@ std::size_t RankStorage::bytes() const { return sum(sum(inputs, shared), sums); 
 
 std::size_t Storage::bytesOn(BufferId buffer, int64_t rank) const {
   const StoragePlace &place = places[static_cast<std::size_t>(buffer)];
-  const int64_t elements =
-      place.chunkElements > 0 ? place.chunkElements : place.layout.localSize(rank);
+  int64_t elements = place.chunkElements;
+  if (elements == 0)
+    elements = std::max(place.layout.localSize(rank),
+                        place.layout.grid.contains(rank) ? place.slotElements : 0);
   return static_cast<std::size_t>(elements * elementBytes);
 }
 

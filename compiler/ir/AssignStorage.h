@@ -18,6 +18,7 @@ namespace einsumc {
 /// Where a buffer lies and for how long.
 struct StoragePlace {
   Layout layout;             ///< of the elements, unless they are chunks
+  int64_t slotElements = 0;  ///< as TensorBuffer has it
   int64_t chunkElements = 0; ///< of chunks: so many on every rank
   bool isShared = false;     ///< not of inputs, which have memory of their own for ever
   std::size_t offset = 0;    ///< from the start of the shared storage, in bytes

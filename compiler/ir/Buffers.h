@@ -25,6 +25,9 @@ struct TensorBuffer {
   NodeId tensor = 0;
   Placement placement;       ///< of chunks: as they are stored where they come from
   int64_t chunkElements = 0; ///< of chunks: so many on every rank
+  /// Of an operand whose place serves others' chunks (`ChunkMemory::homeSlots`): room for so many
+  /// on every rank of its grid.
+  int64_t slotElements = 0;
   bool isChunks() const { return chunkElements > 0; }
 };
 

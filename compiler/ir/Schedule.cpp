@@ -200,6 +200,15 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   return result;
 }
 
+bool isReadLast(const Tree &tree, NodeId node, NodeId tensor) {
+  const auto isTensor = [&](const Operand &operand) { return operand.node == tensor; };
+  if (tree.node(tensor).kind == NodeKind::Input || tree.node(tensor).isOutput ||
+      llvm::count_if(tree.node(node).operands, isTensor) > 1)
+    return false;
+  return llvm::none_of(llvm::drop_begin(tree.nodes(), static_cast<std::size_t>(node) + 1),
+                       [&](const Node &later) { return llvm::any_of(later.operands, isTensor); });
+}
+
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   Stepping stepping{workLayout(tree, node, schedule), 0, 1, {}, false};
   const std::vector<DimId> &dims = tree.iterationDims(node);
@@ -211,7 +220,8 @@ std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSche
     stepping.travellers.push_back(
         {static_cast<std::size_t>(role), stepMovement(schedule.axes[axis].movement),
          layoutOf(tree, tensorOf(tree, node, role), workPlacement(tree, node, schedule, role)),
-         axis, static_cast<std::size_t>(position)});
+         axis, static_cast<std::size_t>(position),
+         role != Role::C && isReadLast(tree, node, tensorOf(tree, node, role))});
   };
   for (std::size_t i = 0; i < schedule.axes.size(); ++i) {
     const AxisSchedule &axis = schedule.axes[i];

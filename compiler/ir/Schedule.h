@@ -125,6 +125,8 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement);
 /// dims, copied along axes without one.
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 
+/// Whether a node reads a tensor once and is the last that does, and nobody else wants it.
+bool isReadLast(const Tree &tree, NodeId node, NodeId tensor);
 /// The stepping loop of a node: its work and the travellers that move in it; none if nothing does.
 /// \pre checkNodeSchedule finds nothing
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule);

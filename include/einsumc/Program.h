@@ -58,6 +58,7 @@ struct SliceDescription {
 struct OperandDescription {
   int tensor = 0;
   std::vector<int> dims;
+  bool isSpent = false; ///< the node leaves something else in its place
 };
 
 /// A node: its result (the dims of the result are those of its tensor) is the sum over all dims
@@ -78,6 +79,7 @@ struct NodeDescription {
 struct Use {
   int tensor = 0;
   std::initializer_list<int> dims;
+  bool isSpent = false;
 };
 
 /// What an emitted program says of itself. The functions that fill it are out of line, as a program
@@ -139,6 +141,10 @@ struct TensorView {
     return {reinterpret_cast<T *>(data), held ? static_cast<std::size_t>(volume(box)) : 0};
   }
 
+  std::size_t bytes() const {
+    return held ? static_cast<std::size_t>(volume(box)) * sizeOf(dtype) : 0;
+  }
+
   template <class T> static TensorView of(const Tensor<T> &tensor) {
     return {sizeof(T) == 4 ? DType::F32 : DType::F64, &tensor.layout(), tensor.box(), tensor.held(),
             reinterpret_cast<std::byte *>(tensor.data())};
@@ -171,8 +177,8 @@ public:
 
   /// Starts the records of a run over \p nodes nodes anew.
   void startRun(std::size_t nodes);
-  /// Called by the program around every node, in order: nodes are timed, and after each one the
-  /// observer (if any) may look at its tensors.
+  /// Called by the program around every node, in order: nodes are timed, and before and after each
+  /// one observers (if any) may look at its tensors.
   void beginNode(int index);
   void endNode(int index);
   /// Says what the calling thread does, for as long as the result lives.
@@ -197,7 +203,10 @@ public:
   bool poison() const { return poisonsReleased; }
 
   const std::vector<NodeRecord> &nodeRecords() const { return records; }
-  void setObserver(std::function<void(int)> function) { observer = std::move(function); }
+  void setObservers(std::function<void(int)> before, std::function<void(int)> after) {
+    observerBefore = std::move(before);
+    observerAfter = std::move(after);
+  }
   /// From now on nodes and spans are recorded there; nullptr, as at first: nowhere.
   void setTrace(Trace *recorder) { trace = recorder; }
 
@@ -219,7 +228,7 @@ private:
   std::vector<NodeRecord> records;
   int current = 0;
   double nodeStart = 0; ///< of the current node, on MPI_Wtime's clock
-  std::function<void(int)> observer;
+  std::function<void(int)> observerBefore, observerAfter;
   Trace *trace = nullptr;
   bool poisonsReleased;
   std::unique_ptr<CommunicationThread> communication; ///< from its first use on
@@ -235,7 +244,8 @@ public:
   /// Evaluates the tree, or one slice: inputs are in place before and unchanged after, as it may
   /// run again; outputs are in place after. Results share storage, so they come and go: when a node
   /// ends (Session::endNode), its result is complete, in its final layout too if it is an output,
-  /// and the tensors that it read are as it read them. The observer compares them. Collective.
+  /// and the tensors that it read are as it read them, but for what it spends. Observers compare
+  /// them. Collective.
   virtual void run() = 0;
   /// The tensor (index into ProgramDescription::tensors) as TensorDescription::layout has it. It
   /// has its elements from the end of its node to the end of the last node that reads it, inputs

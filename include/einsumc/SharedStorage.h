@@ -23,9 +23,9 @@ class SharedStorage {
 public:
   /// Where a tensor lies.
   struct Place {
-    const Layout *layout; ///< nullptr: no tensor, but so many elements on every rank
+    const Layout *layout; ///< nullptr: no tensor, but memory on every rank
     std::size_t offset;   ///< in bytes, a multiple of 64
-    int64_t elements = 0;
+    int64_t elements = 0; ///< at least so many, of a tensor on every rank of its grid
   };
 
   /// As large as this rank's blocks need; offsets are the same on all ranks.

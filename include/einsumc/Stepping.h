@@ -34,6 +34,7 @@ struct Traveller {
   Layout chunks;            ///< how it is stored: on `axis` cut along `position`, or at the root
   std::size_t axis = 0;     ///< of the grid, along which it moves
   std::size_t position = 0; ///< of the tensor
+  bool isSpent = false;     ///< an operand that nobody reads when the loop has ended
 };
 
 /// The stepping loop of a node: what a rank computes is cut along one dim into the parts of the
@@ -129,8 +130,11 @@ StepTraffic trafficOf(const Stepping &stepping, std::size_t traveller);
 /// Memory for the chunks of a traveller beside where it is stored, the same on all ranks.
 struct ChunkMemory {
   std::size_t slots = 0; ///< of chunks under way or computed with
-  /// So many of them, the first, are the parts of a rank's own chunk where the result is stored:
-  /// its own comes last, until then they serve the others' chunks.
+  /// So many of them, the first, lie where the tensor is stored. Of the result they are the parts
+  /// of a rank's own chunk: its own comes last, until then they serve the others' chunks. Of a
+  /// spent operand one is where its block begins: once the own chunk there is computed with and
+  /// sent, it serves the others', for which every rank of the grid sets aside at least
+  /// `slotElements`.
   std::size_t homeSlots = 0;
   bool stages = false;      ///< parts of chunks are not contiguous where they are stored
   int64_t slotElements = 0; ///< the largest part of a chunk that is computed with at a time

@@ -191,7 +191,10 @@ private:
     for (std::vector<int> &order : dims)
       for (std::size_t i = 2; i > 0; --i)
         std::swap(order[i], order[static_cast<std::size_t>(number(0, static_cast<int64_t>(i)))]);
-    return makeCase(dims, extents, where, loops, dim, number(1, 4), travels);
+    SteppingCase result = makeCase(dims, extents, where, loops, dim, number(1, 4), travels);
+    for (Traveller &traveller : result.stepping.travellers)
+      traveller.isSpent = traveller.role != 2 && number(0, 1) == 0;
+    return result;
   }
 
   std::mt19937_64 generator;
@@ -218,7 +221,7 @@ inline std::string describe(const SteppingCase &of) {
   for (const Traveller &traveller : of.stepping.travellers)
     text += std::string(", ") + "ABC"[traveller.role] + " " +
             movements[static_cast<std::size_t>(traveller.movement)] + " on axis " +
-            std::to_string(traveller.axis);
+            std::to_string(traveller.axis) + (traveller.isSpent ? ", spent" : "");
   return text;
 }
 

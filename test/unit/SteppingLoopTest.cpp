@@ -52,14 +52,15 @@ int64_t inputOf(std::size_t role, const Index &i, int64_t run) {
 template <class T> class Stepped {
 public:
   Stepped(Session &session, const SteppingCase &of, std::size_t maxPiece, int tag = 100)
-      : session(session), of(of), memoryLayouts(layoutsOfMemory()),
+      : session(session),
+        of(of), memoryLayouts{layoutOfMemory(0), layoutOfMemory(1), layoutOfMemory(2)},
         storage(session.memory(), session.rank(), sizeof(T),
                 {{&memoryLayouts[0], offset(0)},
                  {&memoryLayouts[1], offset(1)},
-                 {&memoryLayouts[2], offset(2)}}),
-        tensors{Tensor<T>(session.memory(), of.layouts[0], session.rank()),
-                Tensor<T>(session.memory(), of.layouts[1], session.rank()),
-                Tensor<T>(session.memory(), of.layouts[2], session.rank())},
+                 {&memoryLayouts[2], offset(2)},
+                 {&of.layouts[lender()], offset(3),
+                  isLent() ? chunkMemory(of.stepping, 0).slotElements : 0}}),
+        tensors{tensor(0), tensor(1), tensor(2)},
         loop(session, of.stepping, tensors[0], tensors[1], tensors[2], storage,
              {offset(0), offset(1), offset(2)}, tag, maxPiece) {}
 
@@ -70,6 +71,7 @@ public:
     session.startRun(1);
     for (int64_t run = 0; run < runs; ++run) {
       fill(run);
+      delay(longest);
       session.beginNode(0);
       loop.begin();
       while (const Step<T> *step = loop.next()) {
@@ -111,6 +113,16 @@ public:
   SteppingLoop<T> &steps() { return loop; }
 
 private:
+  /// Whether others' chunks come to lie where the rank's own one does.
+  bool isLent() const { return lender() != 2 && chunkMemory(of.stepping, 0).homeSlots > 0; }
+  std::size_t lender() const { return of.stepping.travellers[0].role; }
+
+  Tensor<T> tensor(std::size_t role) const {
+    if (isLent() && role == lender())
+      return Tensor<T>(storage, of.layouts[role], offset(3));
+    return Tensor<T>(session.memory(), of.layouts[role], session.rank());
+  }
+
   std::size_t offset(std::size_t t) const {
     std::size_t bytes = 0;
     for (std::size_t u = 0; u < t && u < of.stepping.travellers.size(); ++u)
@@ -119,14 +131,10 @@ private:
     return bytes;
   }
 
-  std::array<Layout, 3> layoutsOfMemory() const {
-    std::array<Layout, 3> layouts;
-    for (std::size_t t = 0; t < 3; ++t) {
-      const int64_t elements =
-          t < of.stepping.travellers.size() ? chunkMemory(of.stepping, t).elements() : 0;
-      layouts[t] = {{elements}, {{session.comm().size()}, 0}, {copied()}};
-    }
-    return layouts;
+  Layout layoutOfMemory(std::size_t t) const {
+    const int64_t elements =
+        t < of.stepping.travellers.size() ? chunkMemory(of.stepping, t).elements() : 0;
+    return {{elements}, {{session.comm().size()}, 0}, {copied()}};
   }
 
   /// Two lengths of parts, each where it is stored or in a slot: more only where two operands that
@@ -213,9 +221,10 @@ private:
   void checkOperands(int64_t run) {
     int64_t changed = 0;
     for (std::size_t role = 0; role < 2; ++role)
-      forEachElement(role, [&](T value, const Index &i) {
-        changed += value != static_cast<T>(inputOf(role, i, run)) ? 1 : 0;
-      });
+      if (!isLent() || role != lender())
+        forEachElement(role, [&](T value, const Index &i) {
+          changed += value != static_cast<T>(inputOf(role, i, run)) ? 1 : 0;
+        });
     EXPECT_EQ(changed, 0) << "elements of operands were overwritten in run " << run;
   }
 
@@ -290,6 +299,31 @@ TEST_F(SteppingLoops, sumsInTheResultsOwnMemory) {
       const ChunkMemory memory = chunkMemory(of.stepping, 0);
       EXPECT_EQ(memory.elements(), ranks() == 1 ? 0 : memory.stride()) << "pace " << pace;
     }
+}
+
+/// Chunks of what is not read again rotate through the place of the rank's own: one slot more.
+TEST_F(SteppingLoops, chunksInTheOperandsOwnMemory) {
+  for (const int64_t summed : {1, 2, 19, 24 * static_cast<int>(ranks())})
+    for (int64_t pace = 1; pace <= 3; ++pace) {
+      SteppingCase of = makeCase(kPlain, {1, 5, 17, summed}, {{ranks()}, 0}, {kM}, kK, pace,
+                                 {{1, StepMovement::Ring, 0}});
+      of.stepping.travellers[0].isSpent = true;
+      check<double>(of, 3);
+      const ChunkMemory memory = chunkMemory(of.stepping, 0);
+      if (ranks() > 2 && (pace == 1 || summed > 19)) {
+        EXPECT_EQ(memory.elements(), memory.stride()) << "pace " << pace;
+      }
+    }
+}
+
+/// What a rank has not taken yet is still where it is sent from.
+TEST_F(SteppingLoops, ranksThatBeginLate) {
+  for (const int dim : {kN, kK}) {
+    SteppingCase of = makeCase(kPlain, {1, 2, 500, 600}, {{ranks()}, 0}, {kM}, dim, 1,
+                               {{1, StepMovement::Ring, 0}});
+    of.stepping.travellers[0].isSpent = true;
+    check<double>(of, 8, 20000);
+  }
 }
 
 TEST_F(SteppingLoops, lockStepOnGrids) {

@@ -245,6 +245,29 @@ private:
     EXPECT_LE(memory.slots, rotates ? static_cast<std::size_t>(stepping.pace) + 1 : 2U);
     EXPECT_GE(memory.slots, 1U);
     EXPECT_GE(memory.stride(), memory.slotElements);
+    if (traveller.role != 2 && memory.homeSlots > 0)
+      checkLentPlace(t, memory);
+  }
+
+  /// The own chunk is used up first, and nothing else of the block lies where others' come.
+  void checkLentPlace(std::size_t t, const ChunkMemory &memory) const {
+    EXPECT_TRUE(stepping.travellers[t].isSpent);
+    EXPECT_EQ(memory.homeSlots, 1U);
+    EXPECT_EQ(memory.slots, 2U);
+    EXPECT_EQ(memory.stageElements, 0);
+    for (const StepTable &table : tables) {
+      const Box block = stepping.travellers[t].chunks.box(table.rank());
+      const Box first = table.chunk(t, 0);
+      EXPECT_TRUE(table.isOwn(t, 0));
+      if (first == block)
+        continue;
+      EXPECT_EQ(volume(first), memory.slotElements);
+      EXPECT_TRUE(isContiguous(first, block));
+      for (std::size_t p = 0; p < block.size(); ++p)
+        EXPECT_EQ(first[p].begin, block[p].begin);
+      const std::vector<Passage> sent = table.departures(t);
+      EXPECT_EQ(std::ranges::count(sent, first, &Passage::box), 1);
+    }
   }
 
   /// Every rank gets (of C: gives away) what the others of the axis store, whatever the movement.
@@ -317,6 +340,30 @@ TEST(Stepping, sumsReachTheirOwnerLast) {
   EXPECT_EQ(table.owner(0, 6), 1);
   EXPECT_EQ(table.owner(0, 7), 1);
   EXPECT_EQ(chunkMemory(ring.stepping, 0).slots, 3U);
+}
+
+TEST(Stepping, spentOperandsLendTheirPlace) {
+  const auto homeSlots = [](const Grid &grid, std::vector<int> loops, int64_t summed, int64_t pace,
+                            const std::vector<Travel> &travels) {
+    SteppingCase of =
+        makeCase(kPlain, {1, 8, 10, summed}, grid, std::move(loops), kK, pace, travels);
+    EXPECT_EQ(chunkMemory(of.stepping, 0).homeSlots, 0U);
+    const std::size_t slots = chunkMemory(of.stepping, 0).slots;
+    of.stepping.travellers[0].isSpent = true;
+    EXPECT_EQ(chunkMemory(of.stepping, 0).slots, slots);
+    return chunkMemory(of.stepping, 0).homeSlots;
+  };
+  const Travel ring{1, StepMovement::Ring, 0};
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 24, 1, {ring}), 1U);
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 22, 1, {ring}), 1U) << "room for the largest chunk";
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 24, 2, {ring}), 1U);
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 22, 2, {ring}), 0U) << "the next part is in the way";
+  EXPECT_EQ(homeSlots({{2}, 0}, {kM}, 24, 1, {ring}), 0U)
+      << "one chunk comes, as the own one is used";
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 24, 1, {{1, StepMovement::Bcast, 0}}), 0U);
+  EXPECT_EQ(homeSlots({{4}, 0}, {kM}, 24, 1, {{1, StepMovement::Get, 0}}), 0U) << "others fetch it";
+  EXPECT_EQ(homeSlots({{2, 2}, 0}, {kM, kN}, 24, 2, {{0, StepMovement::Ring, 1}, ring}), 0U)
+      << "the own chunk does not come first";
 }
 
 TEST(Stepping, cannonSkewsTheFirstChunks) {

@@ -244,6 +244,21 @@ TEST(VerifyNodeByNode, FindsWhatIsOverwrittenBeforeItIsRead) {
   EXPECT_TRUE(mentions(input, "A, which was overwritten")) << input.text;
 }
 
+/// A node may leave something else in the place of an operand that nobody reads after it.
+TEST(VerifyNodeByNode, KeepsWhatANodeSpends) {
+  ProgramDescription description = chainProgram(ranks(), DType::F32, split(0), split(0), 3);
+  constexpr int kNodeT = 0, kNodeY = 1;
+  const auto half = [](float x) { return x / 2; };
+  const auto overwritten = [&](int node) {
+    return check<float>(description, nodeByNode(), damage<float>(node, kT, {3, 2}, half));
+  };
+  EXPECT_FALSE(overwritten(kNodeY).passed);
+  description.nodes[kNodeY].operands[0].isSpent = true;
+  const Verification right = overwritten(kNodeY);
+  EXPECT_TRUE(right.passed) << right.text;
+  EXPECT_FALSE(overwritten(kNodeT).passed) << "it was not computed right";
+}
+
 /// What an earlier run left must not stand in for what this one did not write.
 TEST(VerifyNodeByNode, NothingIsLeftOfAnEarlierRun) {
   int runs = 0;

@@ -60,6 +60,8 @@ private:
     for (std::size_t r = 0; r < count; ++r)
       atStep[r].resize(parts[r].steps.size());
     collectives.clear();
+    lendsItsPlace =
+        current().isSpent && !isResult() && chunkMemory(stepping, traveller).homeSlots > 0;
     if (current().movement == StepMovement::Stream)
       addStream();
     else
@@ -130,6 +132,8 @@ private:
     const auto pace = static_cast<std::size_t>(stepping.pace);
     const std::size_t slots = rotatesResult(stepping) ? pace + 1 : 2;
     std::vector<std::size_t> users; // of slots, in turn
+    if (lendsItsPlace)
+      users.push_back(0);
     for (std::size_t s = 0; s < steps.size(); ++s) {
       if (rotatesResult(stepping) && s < pace)
         users.push_back(s); // computed into a slot without an arrival
@@ -203,6 +207,7 @@ private:
   std::size_t traveller = 0;
   std::vector<std::vector<std::optional<Id>>> atStep; ///< by part and step
   std::vector<std::optional<Id>> lastOf, lastSentBy;  ///< by part
+  bool lendsItsPlace = false; ///< where a rank's own chunk lies is one of the slots
   std::map<std::pair<int64_t, std::size_t>, Id> collectives;
 };
 
