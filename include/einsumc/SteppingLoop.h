@@ -64,9 +64,10 @@ public:
   /// Collective over the session's ranks, those that are not on the grid included.
   /// \param a, b, c where the operands are stored and the result ends; they, the storage and the
   /// session outlive the loop; where an operand's place is a slot (`ChunkMemory::homeSlots`) there
-  /// is room for `slotElements` \param chunks by traveller: offset in the storage of its
-  /// `chunkMemory` \param tag first of as many as there are travellers, used by no other \param
-  /// maxPiece the largest MPI message in bytes; a parameter so that tests can make it small
+  /// is room for `slotElements`
+  /// \param chunks by traveller: offset in the storage of its `chunkMemory`
+  /// \param tag first of as many as there are travellers, used by no other
+  /// \param maxPiece the largest MPI message in bytes; a parameter so that tests can make it small
   SteppingLoop(Session &session, const Stepping &stepping, const Tensor<T> &a, const Tensor<T> &b,
                const Tensor<T> &c, const SharedStorage &storage,
                std::initializer_list<std::size_t> chunks, int tag,
