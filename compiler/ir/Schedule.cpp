@@ -38,6 +38,9 @@ AxisPlacement placementOnAxis(const Tree &tree, NodeId node, const AxisSchedule 
   return role == Role::C ? partial() : copied();
 }
 
+/// Of an extent cut over so many parts, by one axis or by several: the first, which is the largest.
+int64_t firstBlock(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
+
 StepMovement stepMovement(Movement movement) {
   switch (movement) {
   case Movement::Bcast:
@@ -150,9 +153,17 @@ bool has(const Placement &placement, AxisKind kind) {
 }
 
 double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement) {
-  const Layout layout = layoutOf(tree, tensor, placement);
-  return static_cast<double>(layout.localSize(layout.grid.firstRank) *
-                             sizeInBytes(tree.elementType()));
+  int64_t bytes = sizeInBytes(tree.elementType());
+  const std::vector<DimId> &dims = tree.node(tensor).dims;
+  for (std::size_t position = 0; position < dims.size(); ++position) {
+    int64_t parts = 1;
+    for (std::size_t axis = 0; axis < placement.axes.size(); ++axis)
+      if (placement.axes[axis].kind == AxisKind::Split &&
+          placement.axes[axis].position == static_cast<int>(position))
+        parts *= placement.grid.extents[axis];
+    bytes *= firstBlock(tree.dim(dims[position]).extent, parts);
+  }
+  return static_cast<double>(bytes);
 }
 
 Placement storedPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role) {
@@ -200,7 +211,24 @@ Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   return result;
 }
 
+std::vector<int64_t> workExtents(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  std::vector<int64_t> extents;
+  const std::vector<DimId> &dims = tree.iterationDims(node);
+  extents.reserve(dims.size());
+  for (const DimId dim : dims) {
+    int64_t parts = 1;
+    for (std::size_t axis = 0; axis < schedule.axes.size(); ++axis)
+      if (schedule.axes[axis].loopDim == dim)
+        parts *= schedule.grid.extents[axis];
+    extents.push_back(firstBlock(tree.dim(dim).extent, parts));
+  }
+  return extents;
+}
+
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  if (llvm::none_of(schedule.axes,
+                    [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
+    return std::nullopt;
   Stepping stepping{workLayout(tree, node, schedule), 0, 1, {}, false};
   const std::vector<DimId> &dims = tree.iterationDims(node);
   auto add = [&](std::size_t axis, Role role, int position) {

@@ -124,6 +124,8 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement);
 /// The node's work as a layout over its iteration dims (Tree::iterationDims): cut along the loop
 /// dims, copied along axes without one.
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+/// The extents of what the first rank of the grid computes, which has the most, by iteration dim.
+std::vector<int64_t> workExtents(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 
 /// The stepping loop of a node: its work and the travellers that move in it; none if nothing does.
 /// \pre checkNodeSchedule finds nothing

@@ -20,6 +20,7 @@
 #include <optional>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace einsumc {
@@ -211,9 +212,8 @@ Candidate withoutCost(const Tree &tree, NodeId node, NodeSchedule schedule,
   return candidate;
 }
 
-void addCost(const Tree &tree, NodeId node, Candidate &candidate, const Machine &machine,
-             const TransferCost &transfers) {
-  candidate.cost = runCost(tree, node, candidate.schedule, machine, transfers);
+void addCost(Candidate &candidate, RunCosts &costs, const Machine &machine) {
+  candidate.cost = costs.of(candidate.schedule);
   candidate.score =
       candidate.cost.seconds + doubt(candidate.schedule, candidate.cost.seconds, machine);
 }
@@ -222,7 +222,8 @@ class Choice {
 public:
   Choice(const Tree &tree, NodeId node, const Machine &machine, const TransferCost &transfers,
          const CandidateLimits &limits)
-      : tree(tree), node(node), machine(machine), transfers(transfers), limits(limits) {}
+      : tree(tree), node(node), machine(machine), transfers(transfers), limits(limits),
+        costs(tree, node, machine, transfers) {}
 
   void add(NodeSchedule schedule) {
     // An output cannot stay partial sums.
@@ -230,13 +231,14 @@ public:
         has(storedPlacement(tree, node, schedule, Role::C), AxisKind::Partial))
       return;
     const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
-    Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping)};
+    Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping),
+                    stepping.has_value()};
     Candidate &candidate = variant.candidate;
     const NodeSchedule &on = candidate.schedule;
     mostRanks = std::max(mostRanks, on.grid.size());
     if (limits.isSparing)
       candidate.bytes = bytesOf(candidate);
-    const double seconds = runBound(tree, node, on, stepping, machine, transfers);
+    const double seconds = costs.bound(on, stepping);
     variant.bound = seconds + doubt(on, seconds, machine);
     Entry &entry = entryOf(candidate);
     entry.open.push_back(std::move(variant));
@@ -276,13 +278,13 @@ private:
   struct Variant {
     std::size_t number; ///< in the order in which they came
     Candidate candidate;
+    bool isStepping = false;
     double bound = 0; ///< its score is no less
   };
 
   /// Candidates that need and leave the same, of which the fastest counts. A few of all entries are
   /// kept, so costs are found in the order of their bounds, and only as far as it takes.
   struct Entry {
-    llvm::hash_code hash = 0;
     llvm::SmallVector<Variant, 1> open;
     std::optional<Candidate> best;             ///< of those with a cost
     std::size_t number = 0;                    ///< of the best
@@ -340,7 +342,9 @@ private:
       const NodeSchedule &on = candidateOf(all[e]).schedule;
       if (on.axes.size() != 1 || !on.axes[0].loopDim || on.grid.size() != mostRanks)
         continue;
-      const auto [line, isNew] = lines.try_emplace(*on.axes[0].loopDim, e);
+      const DimId dim = *on.axes[0].loopDim;
+      evaluateSimple(all[e]);
+      const auto [line, isNew] = lines.try_emplace(dim, e);
       if (!isNew && all[e].leastScore() < all[line->second].leastScore())
         line->second = e;
     }
@@ -355,10 +359,21 @@ private:
   }
 
   /// Finds the cost of the candidate with the least bound.
-  void evaluateNext(Entry &entry) const {
-    auto *const next = llvm::min_element(
-        entry.open, [](const Variant &a, const Variant &b) { return a.bound < b.bound; });
-    addCost(tree, node, next->candidate, machine, transfers);
+  void evaluateNext(Entry &entry) {
+    evaluate(entry, llvm::min_element(entry.open, [](const Variant &a, const Variant &b) {
+               return a.bound < b.bound;
+             }));
+  }
+
+  /// Finds the costs of those without a stepping loop.
+  void evaluateSimple(Entry &entry) {
+    for (std::size_t v = entry.open.size(); v-- > 0;)
+      if (!entry.open[v].isStepping)
+        evaluate(entry, entry.open.begin() + v);
+  }
+
+  void evaluate(Entry &entry, Variant *next) {
+    addCost(next->candidate, costs, machine);
     if (!entry.best ||
         std::tie(next->candidate.score, next->number) < std::tie(entry.best->score, entry.number)) {
       entry.best = std::move(next->candidate);
@@ -393,12 +408,12 @@ private:
 
   /// Where a candidate belongs: one that needs and leaves the same, or a new one.
   Entry &entryOf(const Candidate &candidate) {
-    const llvm::hash_code hash = hashOf(candidate);
-    for (Entry &entry : all)
-      if (entry.hash == hash && isAlike(candidateOf(entry), candidate))
-        return entry;
+    const auto [begin, end] = entriesByHash.equal_range(hashOf(candidate));
+    for (const std::size_t e : llvm::make_second_range(llvm::make_range(begin, end)))
+      if (isAlike(candidateOf(all[e]), candidate))
+        return all[e];
+    entriesByHash.emplace(hashOf(candidate), all.size());
     Entry &entry = all.emplace_back();
-    entry.hash = hash;
     for (std::size_t o = 0; o < candidate.needs.size(); ++o)
       entry.reading.push_back(
           transfers.copySeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]));
@@ -436,9 +451,11 @@ private:
   const Machine &machine;
   const TransferCost &transfers;
   const CandidateLimits &limits;
+  RunCosts costs;
   std::size_t number = 0; ///< of candidates so far
   int64_t mostRanks = 1;  ///< of these
   std::deque<Entry> all;
+  std::unordered_multimap<std::size_t, std::size_t> entriesByHash;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
 };
 
@@ -460,7 +477,8 @@ Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, cons
                       const TransferCost &transfers) {
   const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
   Candidate candidate = withoutCost(tree, node, std::move(schedule), stepping);
-  addCost(tree, node, candidate, machine, transfers);
+  RunCosts costs(tree, node, machine, transfers);
+  addCost(candidate, costs, machine);
   return candidate;
 }
 

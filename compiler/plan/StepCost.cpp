@@ -6,6 +6,7 @@
 
 #include "compiler/plan/StepCost.h"
 
+#include "compiler/plan/LocalCost.h"
 #include "compiler/plan/StepSeconds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -200,9 +201,7 @@ StepCost stepBound(const Tree &tree, const Stepping &stepping, const Machine &ma
   StepCost bound;
   const auto iterations =
       static_cast<double>(stepping.work.localSize(stepping.work.grid.firstRank));
-  bound.computeSeconds =
-      2 * iterations /
-      (machine.flopsPerSecond(tree.elementType()) * machine.kernelEfficiency.best());
+  bound.computeSeconds = leastSeconds(iterations, tree.elementType(), machine);
   if (isLong(stepping)) {
     const AlikeSteps steps(stepping, chunks);
     bound.transferSeconds = (steps.busy - steps.own) * steps.transfers;

@@ -169,6 +169,23 @@ double TransferCost::moveSeconds(const Tree &tree, NodeId tensor, const Placemen
   return from == to ? 0 : way(tree, tensor, from, to).seconds;
 }
 
+double TransferCost::addingBound(const Tree &tree, NodeId tensor, const Placement &from,
+                                 const Placement &to) const {
+  if (from == to)
+    return 0;
+  double sums = 1, added = 1;
+  for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
+    if (from.axes[axis].kind == AxisKind::Partial) {
+      const auto extent = static_cast<double>(from.grid.extents[axis]);
+      sums *= extent;
+      added *= to.axes[axis].kind == AxisKind::Partial ? 1 : extent;
+    }
+  // Each rank gets at least its part of the block from all others who have sums of it.
+  const double part = blockBytes(tree, tensor, from) / sums;
+  const Link &link = exchangeLink(ranksOf(from.grid, to.grid));
+  return (added - 1) * (link.alpha + link.beta * part) + 2 * part / machine.memoryBandwidth;
+}
+
 double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placement &from,
                                    const Placement &to, bool isTraveller) const {
   if (from == to)

@@ -37,7 +37,11 @@ public:
   /// Seconds from a tensor's one placement to another, over all hops of its route.
   double moveSeconds(const Tree &tree, NodeId tensor, const Placement &from,
                      const Placement &to) const;
-  /// The same for what a node needs: nothing where what a rank stores covers what it needs.
+  /// A number that is no more than that, of partial sums that are added up on their grid.
+  /// \pre from and to differ along the axes of sums alone
+  double addingBound(const Tree &tree, NodeId tensor, const Placement &from,
+                     const Placement &to) const;
+  /// The same as moveSeconds for what a node needs: nothing where what a rank stores covers what it needs.
   /// \param isTraveller chunks of it are sent, which must lie as they are needed
   double supplySeconds(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
                        bool isTraveller) const;
