@@ -16,7 +16,9 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -30,6 +32,7 @@ struct Digit {
   int64_t extent = 1;
 
   int64_t of(int64_t number) const { return number / stride % extent; }
+  bool operator==(const Digit &) const = default;
 };
 
 bool isPartOf(const Digit &digit, const Digit &coordinate) {
@@ -100,6 +103,11 @@ public:
       product *= digit.extent;
     return product;
   }
+
+  bool areEven() const { return extent % parts() == 0; }
+
+  /// The size of the first interval, which is the largest.
+  int64_t firstSize() const { return (extent + parts() - 1) / parts(); }
 
   /// By how much the index of the interval grows with a digit that is part of a coordinate.
   std::size_t weightOf(const Digit &digit) const {
@@ -292,19 +300,47 @@ private:
         count *= digits[d].extent;
       }
     std::size_t members = 0, last = 0;
+    bool areEqual = true; // What the blocks of each position have in common, for all values.
+    int64_t equalSum = count;
     for (std::size_t p = 0; p < positions.size(); ++p)
       if (group[digits.size() + p] == of) {
         ++members;
         last = p;
+        const auto &[source, target] = positions[p];
+        areEqual = areEqual && std::min(source.parts(), target.parts()) == 1 && source.areEven() &&
+                   target.areEven();
+        equalSum *= std::min(source.firstSize(), target.firstSize());
       }
-    if (members == 0)
-      return count;
+    if (areEqual || count == 1)
+      return equalSum;
     // All parts of a whole are the whole.
-    if (const auto &[source, target] = positions[last];
-        members == 1 && std::min(source.parts(), target.parts()) == 1 &&
-        std::max(source.parts(), target.parts()) == count)
-      return source.wholeExtent();
+    if (members == 1 && partsTogether(positions[last]) == count)
+      return positions[last][0].wholeExtent();
     return sumOverValues(of);
+  }
+
+  /// Parts that make the whole of a position: both layouts cut it alike at first, and then each of
+  /// these blocks along digits of their own, all values of which meet. More than there are values
+  /// if they have later digits in common.
+  int64_t partsTogether(const std::array<PositionRanges, 2> &of) {
+    std::array<std::vector<Digit>, 2> &cuts = cutsOfPosition;
+    const bool areEven = of[0].areEven() && of[1].areEven();
+    for (const std::size_t layout : {0, 1}) {
+      cuts[layout].clear();
+      for (const Digit &coordinate : of[layout].dependsOn())
+        if (areEven) // Then it is all the same in how many steps they are cut.
+          std::ranges::copy_if(std::views::reverse(digits), std::back_inserter(cuts[layout]),
+                               [&](const Digit &digit) { return isPartOf(digit, coordinate); });
+        else
+          cuts[layout].push_back(coordinate);
+    }
+    int64_t parts = of[0].parts() * of[1].parts();
+    for (std::size_t d = 0; d < std::min(cuts[0].size(), cuts[1].size()); ++d) {
+      if (cuts[0][d] != cuts[1][d])
+        break;
+      parts /= cuts[0][d].extent;
+    }
+    return parts;
   }
 
   /// The same by going through the values.
@@ -363,6 +399,7 @@ private:
   std::vector<std::size_t> group; ///< of digits, then of positions: the least that they depend on
   // Of a sum; here so that the next one has their memory.
   std::vector<Digit> own;
+  std::array<std::vector<Digit>, 2> cutsOfPosition;
   std::vector<Overlap> overlaps;
   std::vector<std::array<int64_t, 2>> steps;
   std::vector<int64_t> value;

@@ -8,7 +8,6 @@
 
 #include "compiler/plan/Algorithms.h"
 
-#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -203,7 +202,10 @@ Candidate withoutCost(const Tree &tree, NodeId node, NodeSchedule schedule,
                       const std::optional<Stepping> &stepping) {
   Candidate candidate{std::move(schedule), {}, 0, {}, {}, 0, {}};
   const NodeSchedule &on = candidate.schedule;
-  for (std::size_t o = 0; o < tree.node(node).operands.size(); ++o) {
+  const std::size_t operands = tree.node(node).operands.size();
+  candidate.needs.reserve(operands);
+  candidate.areChunks.reserve(operands);
+  for (std::size_t o = 0; o < operands; ++o) {
     const auto role = static_cast<Role>(o);
     candidate.needs.push_back(workPlacement(tree, node, on, role));
     candidate.areChunks.push_back(travels(stepping, role));
@@ -286,9 +288,9 @@ private:
   /// kept, so costs are found in the order of their bounds, and only as far as it takes.
   struct Entry {
     llvm::SmallVector<Variant, 1> open;
-    std::optional<Candidate> best;             ///< of those with a cost
-    std::size_t number = 0;                    ///< of the best
-    llvm::SmallVector<double, 2> reading = {}; ///< by operand: for copies of it
+    std::optional<Candidate> best;        ///< of those with a cost
+    std::size_t number = 0;               ///< of the best
+    llvm::SmallVector<double, 2> reading; ///< by operand: for copies of it
 
     bool isSettled() const {
       return best && llvm::none_of(open, [&](const Variant &variant) {
@@ -382,13 +384,15 @@ private:
     entry.open.erase(next);
   }
 
-  static llvm::hash_code hashOf(const Candidate &candidate) {
-    llvm::hash_code hash = 0;
+  static std::size_t hashOf(const Candidate &candidate) {
+    std::size_t hash = 0;
     auto add = [&](const Placement &placement) {
-      hash = llvm::hash_combine(hash, llvm::hash_combine_range(placement.grid.extents.begin(),
-                                                               placement.grid.extents.end()));
-      for (const AxisPlacement &axis : placement.axes)
-        hash = llvm::hash_combine(hash, axis.kind, axis.position, axis.level);
+      for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
+        const AxisPlacement &on = placement.axes[axis];
+        for (const int64_t part : {placement.grid.extents[axis], static_cast<int64_t>(on.kind),
+                                   int64_t{on.position}, int64_t{on.level}})
+          hash = hash * 31 + static_cast<std::size_t>(part);
+      }
     };
     for (const Placement &need : candidate.needs)
       add(need);
@@ -408,11 +412,12 @@ private:
 
   /// Where a candidate belongs: one that needs and leaves the same, or a new one.
   Entry &entryOf(const Candidate &candidate) {
-    const auto [begin, end] = entriesByHash.equal_range(hashOf(candidate));
+    const std::size_t hash = hashOf(candidate);
+    const auto [begin, end] = entriesByHash.equal_range(hash);
     for (const std::size_t e : llvm::make_second_range(llvm::make_range(begin, end)))
       if (isAlike(candidateOf(all[e]), candidate))
         return all[e];
-    entriesByHash.emplace(hashOf(candidate), all.size());
+    entriesByHash.emplace(hash, all.size());
     Entry &entry = all.emplace_back();
     for (std::size_t o = 0; o < candidate.needs.size(); ++o)
       entry.reading.push_back(
@@ -433,7 +438,14 @@ private:
   bool dominates(const Candidate &better, const Candidate &other) const {
     if (better.bytes > other.bytes)
       return false;
-    double left = other.score - better.score;
+    const double gain = other.score - better.score;
+    double left = gain; // By what moves take at least, in most cases not enough.
+    for (std::size_t o = 0; o < other.needs.size() && left >= 0; ++o)
+      left -= transfers.supplyBound(tree, tree.node(node).operands[o].node, other.needs[o],
+                                    better.needs[o], better.areChunks[o]);
+    if (left < 0)
+      return false;
+    left = gain;
     for (std::size_t o = 0; o < other.needs.size() && left >= 0; ++o)
       left -= transfers.supplySeconds(tree, tree.node(node).operands[o].node, other.needs[o],
                                       better.needs[o], better.areChunks[o]);

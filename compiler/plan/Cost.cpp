@@ -11,6 +11,8 @@
 #include "compiler/plan/RankTimes.h"
 #include "compiler/plan/StepCost.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -50,11 +52,15 @@ double RunCosts::bound(const NodeSchedule &on, const std::optional<Stepping> &st
   // more than they are, so is this; but for roundings.
   constexpr double kRounding = 1 - 1e-9;
   const double running =
-      stepping ? costOfSteps(stepBound(tree, *stepping, machine, transfers.stepLinks(*stepping)))
-                     .seconds
-               : computeBound(on);
-  const double adding = transfers.addingBound(tree, node, workPlacement(tree, node, on, Role::C),
-                                              storedPlacement(tree, node, on, Role::C));
+      stepping
+          ? costOfSteps(stepBound(tree, *stepping, machine, transfers.stepLinks(*stepping))).seconds
+          : computeBound(on);
+  const bool areSumsAdded = llvm::any_of(
+      on.axes, [](const AxisSchedule &axis) { return axis.movement == Movement::Gather; });
+  const double adding =
+      areSumsAdded ? transfers.moveBound(tree, node, workPlacement(tree, node, on, Role::C),
+                                         storedPlacement(tree, node, on, Role::C))
+                   : 0;
   return kRounding * (running + adding);
 }
 

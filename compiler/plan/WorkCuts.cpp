@@ -48,6 +48,20 @@ int64_t powerBelow(int64_t bound, int power) {
   return result;
 }
 
+/// From 2 on, in ascending order.
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> small, large;
+  for (int64_t divisor = 1; divisor <= number / divisor; ++divisor)
+    if (number % divisor == 0) {
+      if (divisor > 1)
+        small.push_back(divisor);
+      if (number / divisor > divisor)
+        large.push_back(number / divisor);
+    }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
 class Enumeration {
 public:
   Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
@@ -148,6 +162,7 @@ private:
   }
 
   void enumerate(int64_t size, std::size_t mostAxes) {
+    divisors = divisorsOf(size);
     for (std::size_t axes = 1; axes <= mostAxes; ++axes)
       if (size > 1)
         addAxis(size, axes, 0);
@@ -162,7 +177,7 @@ private:
         found.push_back({seconds, extents, loops});
       return;
     }
-    for (int64_t extent = 2; extent <= size; ++extent) {
+    for (const int64_t extent : divisors) {
       if (size % extent != 0 || (axes == 1) != (extent == size))
         continue;
       for (std::size_t d = firstDim; d < dims.size(); ++d) {
@@ -253,6 +268,7 @@ private:
   llvm::SmallVector<int64_t, kMostAxes> extents;
   llvm::SmallVector<std::size_t, kMostAxes> loops;
   double best = std::numeric_limits<double>::infinity(); ///< seconds of the cuts so far
+  std::vector<int64_t> divisors;                         ///< of the size of the present grids
   std::vector<Found> found;
 };
 
