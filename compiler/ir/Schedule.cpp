@@ -28,11 +28,13 @@ AxisPlacement placementOnAxis(const Tree &tree, NodeId node, const AxisSchedule 
                               bool stored) {
   if (!axis.loopDim)
     return copied();
-  const std::optional<Role> traveller = travellerOf(classOf(tree, node, *axis.loopDim));
+  const std::vector<DimId> &dims = dimsOf(tree, node, role);
+  const int position = positionOf(dims, *axis.loopDim);
+  const bool isTraveller = position == static_cast<int>(dims.size()); // It lacks the dim.
   if (axis.movement == Movement::Stream)
-    return traveller == role ? copied() : atRoot();
-  if (traveller != role)
-    return split(positionOf(dimsOf(tree, node, role), *axis.loopDim));
+    return isTraveller ? copied() : atRoot();
+  if (!isTraveller)
+    return split(position);
   if (stored || axis.movement != Movement::Gather)
     return axis.storage;
   return role == Role::C ? partial() : copied();
@@ -200,6 +202,8 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement) {
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   const std::vector<DimId> &dims = tree.iterationDims(node);
   Layout result;
+  result.extents.reserve(dims.size());
+  result.axes.reserve(schedule.axes.size());
   for (DimId dim : dims)
     result.extents.push_back(tree.dim(dim).extent);
   result.grid = schedule.grid;

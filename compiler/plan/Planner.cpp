@@ -89,7 +89,7 @@ std::vector<TensorChoices> Planner::choices() {
 
 void Planner::addCandidates(NodeId id, TensorChoices &choices) {
   if (auto fixed = options.fixed.nodes.find(id); fixed != options.fixed.nodes.end())
-    choices.candidates = {candidateOf(tree, id, fixed->second, machine, transfers)};
+    choices.candidates = lists.of(id, fixed->second);
   else
     choices.candidates = lists.of(id, ranges[static_cast<std::size_t>(id)], isSparing);
   for (const Candidate &candidate : choices.candidates) {
@@ -175,7 +175,7 @@ std::optional<Placement> Planner::inEveryGroup(const Placement &need,
 std::vector<Alternative> Planner::alternativesOf(NodeId id, std::size_t most) const {
   std::vector<Alternative> found = {alternative(id, chosen)};
   found.front().isChosen = true;
-  const std::vector<Candidate> &candidates = tables->of(id).candidates;
+  const llvm::ArrayRef<Candidate> candidates = tables->of(id).candidates;
   const std::size_t taken = chosen[static_cast<std::size_t>(id)];
   auto add = [&](std::size_t choice) {
     // The other nodes at their best, in large trees as they are.

@@ -94,7 +94,7 @@ public:
         byTime.push_back(&candidate);
     llvm::stable_sort(byTime,
                       [](const Found *a, const Found *b) { return a->seconds < b->seconds; });
-    std::map<std::vector<DimClass>, std::size_t> ofKind;
+    std::map<Kind, std::size_t> ofKind;
     std::set<int64_t> sizes;
     std::set<DimClass> lines;
     std::vector<WorkCut> kept;
@@ -118,6 +118,9 @@ public:
   }
 
 private:
+  /// Of how many axes the dims are of each class.
+  using Kind = std::array<std::size_t, 4>;
+
   /// A cut, by the indices of its dims in the list.
   struct Found {
     double seconds;
@@ -197,12 +200,11 @@ private:
     return cut;
   }
 
-  std::vector<DimClass> kindOf(const Found &of) const {
-    std::vector<DimClass> classes;
+  Kind kindOf(const Found &of) const {
+    Kind kind = {};
     for (const std::size_t loop : of.loops)
-      classes.push_back(dims[loop].dimClass);
-    llvm::sort(classes);
-    return classes;
+      ++kind[static_cast<std::size_t>(dims[loop].dimClass)];
+    return kind;
   }
 
   struct Volumes {
