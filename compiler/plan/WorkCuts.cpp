@@ -183,13 +183,15 @@ private:
     for (const int64_t extent : divisors) {
       if (size % extent != 0 || (axes == 1) != (extent == size))
         continue;
+      extents.push_back(extent);
+      stages.push_back(std::log2(static_cast<double>(extent)));
       for (std::size_t d = firstDim; d < dims.size(); ++d) {
-        extents.push_back(extent);
         loops.push_back(d);
         addAxis(size / extent, axes - 1, d);
-        extents.pop_back();
         loops.pop_back();
       }
+      extents.pop_back();
+      stages.pop_back();
     }
   }
 
@@ -228,7 +230,7 @@ private:
     for (std::size_t axis = 0; axis < loops.size(); ++axis)
       for (std::size_t role = 0; role < 3; ++role)
         if (!dims[loops[axis]].in[role])
-          messages += std::log2(static_cast<double>(extents[axis]));
+          messages += stages[axis];
     double touched = 0, moved = 0;
     for (std::size_t role = 0; role < 3; ++role) {
       touched += block.of[role];
@@ -268,6 +270,7 @@ private:
   std::array<double, 3> shares = {}; ///< elements of each tensor over all ranks, by role
   double bridge = 0;                 ///< seconds to move every tensor twice, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
+  llvm::SmallVector<double, kMostAxes> stages; ///< by axis: the logarithm of the extent
   llvm::SmallVector<std::size_t, kMostAxes> loops;
   double best = std::numeric_limits<double>::infinity(); ///< seconds of the cuts so far
   std::vector<int64_t> divisors;                         ///< of the size of the present grids
