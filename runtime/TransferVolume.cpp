@@ -16,7 +16,10 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <iterator>
+#include <memory_resource>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -30,6 +33,7 @@ struct Digit {
   int64_t extent = 1;
 
   int64_t of(int64_t number) const { return number / stride % extent; }
+  bool operator==(const Digit &) const = default;
 };
 
 bool isPartOf(const Digit &digit, const Digit &coordinate) {
@@ -50,8 +54,9 @@ bool cutsPosition(const AxisPlacement &on, std::size_t position) {
 /// The interval of one position under a layout, by the coordinates that it depends on.
 class PositionRanges {
 public:
-  PositionRanges(const Layout &layout, std::size_t position) : extent(layout.extents[position]) {
-    std::vector<std::size_t> cuts;
+  PositionRanges(const Layout &layout, std::size_t position, std::pmr::memory_resource *memory)
+      : extent(layout.extents[position]), digits(memory), ranges(memory) {
+    std::pmr::vector<std::size_t> cuts(memory);
     cuts.reserve(layout.axes.size());
     for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
       if (cutsPosition(layout.axes[axis], position))
@@ -89,7 +94,7 @@ public:
   /// They follow each other: where one ends the next begins. \pre findRanges()
   const Interval *at(std::size_t index) const { return &ranges[index]; }
 
-  const std::vector<Digit> &dependsOn() const { return digits; }
+  const std::pmr::vector<Digit> &dependsOn() const { return digits; }
 
   int64_t wholeExtent() const { return extent; }
 
@@ -100,6 +105,11 @@ public:
       product *= digit.extent;
     return product;
   }
+
+  bool areEven() const { return extent % parts() == 0; }
+
+  /// The size of the first interval, which is the largest.
+  int64_t firstSize() const { return (extent + parts() - 1) / parts(); }
 
   /// By how much the index of the interval grows with a digit that is part of a coordinate.
   std::size_t weightOf(const Digit &digit) const {
@@ -123,8 +133,8 @@ private:
   }
 
   int64_t extent;
-  std::vector<Digit> digits;
-  std::vector<Interval> ranges;
+  std::pmr::vector<Digit> digits;
+  std::pmr::vector<Interval> ranges;
 };
 
 /// The intervals of a position under both layouts while a coordinate runs from a value on.
@@ -138,7 +148,7 @@ int64_t commonSize(const Interval &a, const Interval &b) {
 }
 
 /// The sum over so many values, at least one, of the product of what the overlaps have in common.
-int64_t sumOfProducts(const std::vector<Overlap> &overlaps, std::size_t count) {
+int64_t sumOfProducts(std::span<const Overlap> overlaps, std::size_t count) {
   int64_t factor = 1;
   std::array<const Overlap *, 2> varying{};
   std::size_t variables = 0;
@@ -170,10 +180,17 @@ int64_t sumOfProducts(const std::vector<Overlap> &overlaps, std::size_t count) {
   return factor * sum;
 }
 
+using Digits = std::pmr::vector<Digit>;
+
 /// What ranks have already of their target blocks.
 class OwnVolume {
 public:
-  OwnVolume(const Layout &source, const Layout &target) : layouts{&source, &target} {
+  /// \param memory for what the sums need
+  OwnVolume(const Layout &source, const Layout &target, std::pmr::memory_resource *memory)
+      : layouts{&source, &target}, roots{Digits(memory), Digits(memory)}, positions(memory),
+        digits(memory), group(memory), own(memory), cutsOfPosition{Digits(memory), Digits(memory)},
+        overlaps(memory), steps(memory), value(memory) {
+    positions.reserve(source.extents.size());
     for (const Layout *layout : layouts)
       for (std::size_t axis = 0; axis < layout->axes.size(); ++axis)
         if (layout->axes[axis].kind == AxisKind::Root)
@@ -181,7 +198,7 @@ public:
     for (std::size_t p = 0; p < source.extents.size(); ++p) {
       const auto cutsThis = [&](const AxisPlacement &on) { return cutsPosition(on, p); };
       if (std::ranges::any_of(source.axes, cutsThis) || std::ranges::any_of(target.axes, cutsThis))
-        positions.push_back({PositionRanges(source, p), PositionRanges(target, p)});
+        positions.push_back({PositionRanges(source, p, memory), PositionRanges(target, p, memory)});
       else
         uncut *= source.extents[p];
     }
@@ -198,7 +215,7 @@ private:
   /// numbers that both grids have; false if the grids do not nest.
   bool findDigits() {
     const int64_t common = std::min(layouts[0]->grid.size(), layouts[1]->grid.size());
-    std::vector<int64_t> strides = {1, common};
+    std::pmr::vector<int64_t> strides({1, common}, digits.get_allocator());
     for (const Layout *layout : layouts)
       for (std::size_t axis = 0; axis < layout->axes.size(); ++axis)
         strides.push_back(digitOf(layout->grid, axis).stride);
@@ -251,11 +268,11 @@ private:
   static int64_t lastExtent(const Grid &grid) {
     return grid.extents.empty() ? 1 : grid.extents.back();
   }
-  static bool isElsewhere(const std::vector<Digit> &roots, int64_t number) {
+  static bool isElsewhere(const Digits &roots, int64_t number) {
     return std::ranges::any_of(roots, [&](const Digit &root) { return root.of(number) != 0; });
   }
   bool isAnyRootLast() const {
-    return std::ranges::any_of(roots, [](const std::vector<Digit> &of) {
+    return std::ranges::any_of(roots, [](const Digits &of) {
       return std::ranges::any_of(of, [](const Digit &root) { return root.stride == 1; });
     });
   }
@@ -292,19 +309,47 @@ private:
         count *= digits[d].extent;
       }
     std::size_t members = 0, last = 0;
+    bool areEqual = true; // What the blocks of each position have in common, for all values.
+    int64_t equalSum = count;
     for (std::size_t p = 0; p < positions.size(); ++p)
       if (group[digits.size() + p] == of) {
         ++members;
         last = p;
+        const auto &[source, target] = positions[p];
+        areEqual = areEqual && std::min(source.parts(), target.parts()) == 1 && source.areEven() &&
+                   target.areEven();
+        equalSum *= std::min(source.firstSize(), target.firstSize());
       }
-    if (members == 0)
-      return count;
+    if (areEqual || count == 1)
+      return equalSum;
     // All parts of a whole are the whole.
-    if (const auto &[source, target] = positions[last];
-        members == 1 && std::min(source.parts(), target.parts()) == 1 &&
-        std::max(source.parts(), target.parts()) == count)
-      return source.wholeExtent();
+    if (members == 1 && partsTogether(positions[last]) == count)
+      return positions[last][0].wholeExtent();
     return sumOverValues(of);
+  }
+
+  /// Parts that make the whole of a position: both layouts cut it alike at first, and then each of
+  /// these blocks along digits of their own, all values of which meet. More than there are values
+  /// if they have later digits in common.
+  int64_t partsTogether(const std::array<PositionRanges, 2> &of) {
+    std::array<Digits, 2> &cuts = cutsOfPosition;
+    const bool areEven = of[0].areEven() && of[1].areEven();
+    for (const std::size_t layout : {0, 1}) {
+      cuts[layout].clear();
+      for (const Digit &coordinate : of[layout].dependsOn())
+        if (areEven) // Then it is all the same in how many steps they are cut.
+          std::ranges::copy_if(std::views::reverse(digits), std::back_inserter(cuts[layout]),
+                               [&](const Digit &digit) { return isPartOf(digit, coordinate); });
+        else
+          cuts[layout].push_back(coordinate);
+    }
+    int64_t parts = of[0].parts() * of[1].parts();
+    for (std::size_t d = 0; d < std::min(cuts[0].size(), cuts[1].size()); ++d) {
+      if (cuts[0][d] != cuts[1][d])
+        break;
+      parts /= cuts[0][d].extent;
+    }
+    return parts;
   }
 
   /// The same by going through the values.
@@ -350,22 +395,24 @@ private:
 
   /// Whether only the root, at 0 there, has something.
   bool isFixed(const Digit &digit) const {
-    return std::ranges::any_of(roots, [&](const std::vector<Digit> &of) {
+    return std::ranges::any_of(roots, [&](const Digits &of) {
       return std::ranges::any_of(of, [&](const Digit &root) { return isPartOf(digit, root); });
     });
   }
 
   std::array<const Layout *, 2> layouts;
-  std::array<std::vector<Digit>, 2> roots;              ///< of source and target: the Root axes
-  std::vector<std::array<PositionRanges, 2>> positions; ///< those that a layout cuts
-  int64_t uncut = 1;                                    ///< elements along the others
-  std::vector<Digit> digits;
-  std::vector<std::size_t> group; ///< of digits, then of positions: the least that they depend on
+  std::array<Digits, 2> roots; ///< of source and target: the Root axes
+  std::pmr::vector<std::array<PositionRanges, 2>> positions; ///< those that a layout cuts
+  int64_t uncut = 1;                                         ///< elements along the others
+  Digits digits;
+  std::pmr::vector<std::size_t>
+      group; ///< of digits, then of positions: the least that they depend on
   // Of a sum; here so that the next one has their memory.
-  std::vector<Digit> own;
-  std::vector<Overlap> overlaps;
-  std::vector<std::array<int64_t, 2>> steps;
-  std::vector<int64_t> value;
+  Digits own;
+  std::array<Digits, 2> cutsOfPosition;
+  std::pmr::vector<Overlap> overlaps;
+  std::pmr::vector<std::array<int64_t, 2>> steps;
+  std::pmr::vector<int64_t> value;
 };
 
 int64_t extentOf(const Layout &layout, AxisKind kind) {
@@ -383,7 +430,10 @@ int64_t transferVolume(const Layout &source, const Layout &target) {
   int64_t received = extentOf(source, AxisKind::Partial) * extentOf(target, AxisKind::Copy);
   for (const int64_t extent : target.extents)
     received *= extent;
-  return received - OwnVolume(source, target).sum();
+  // The planner asks for many thousands of volumes: most need no more memory than this.
+  std::array<std::byte, 4096> buffer;
+  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
+  return received - OwnVolume(source, target, &memory).sum();
 }
 
 } // namespace einsumc

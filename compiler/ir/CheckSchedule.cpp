@@ -37,20 +37,20 @@ bool isCutAlongItsDim(const Tree &tree, NodeId node, const AxisPlacement &storag
 std::string checkTraveller(const AxisSchedule &axis, Role role) {
   const bool isC = role == Role::C;
   const AxisPlacement &storage = axis.storage;
-  const std::string who = "the traveller " + name(role).str();
+  const auto who = [&] { return "the traveller " + name(role).str(); };
   if (!isC && storage.kind == AxisKind::Partial)
-    return who + " cannot be stored as partial sums";
+    return who() + " cannot be stored as partial sums";
   if (axis.movement == Movement::None) {
     if (isC && storage.kind != AxisKind::Partial)
-      return who + " is left as partial sums when it does not move: store it as P, or move it";
+      return who() + " is left as partial sums when it does not move: store it as P, or move it";
     if (!isC && storage.kind != AxisKind::Copy)
-      return who + " must be stored as B when it does not move";
+      return who() + " must be stored as B when it does not move";
     return {};
   }
   if (isC ? storage.kind == AxisKind::Partial : storage.kind == AxisKind::Copy)
-    return who + " has nothing to move along this axis";
+    return who() + " has nothing to move along this axis";
   if (isStepping(axis.movement) && storage.kind != AxisKind::Split)
-    return who + " moves in steps, so it must be stored as S(t)";
+    return who() + " moves in steps, so it must be stored as S(t)";
   if (isC && axis.movement == Movement::Ring && axis.pace < 2)
     return "sums that rotate do so in parts, one under way while another is computed: pace must be "
            "at least 2";

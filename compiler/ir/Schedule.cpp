@@ -28,15 +28,20 @@ AxisPlacement placementOnAxis(const Tree &tree, NodeId node, const AxisSchedule 
                               bool stored) {
   if (!axis.loopDim)
     return copied();
-  const std::optional<Role> traveller = travellerOf(classOf(tree, node, *axis.loopDim));
+  const std::vector<DimId> &dims = dimsOf(tree, node, role);
+  const int position = positionOf(dims, *axis.loopDim);
+  const bool isTraveller = position == static_cast<int>(dims.size()); // It lacks the dim.
   if (axis.movement == Movement::Stream)
-    return traveller == role ? copied() : atRoot();
-  if (traveller != role)
-    return split(positionOf(dimsOf(tree, node, role), *axis.loopDim));
+    return isTraveller ? copied() : atRoot();
+  if (!isTraveller)
+    return split(position);
   if (stored || axis.movement != Movement::Gather)
     return axis.storage;
   return role == Role::C ? partial() : copied();
 }
+
+/// Of an extent cut over so many parts, by one axis or by several: the first, which is the largest.
+int64_t firstBlock(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
 
 StepMovement stepMovement(Movement movement) {
   switch (movement) {
@@ -150,9 +155,17 @@ bool has(const Placement &placement, AxisKind kind) {
 }
 
 double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement) {
-  const Layout layout = layoutOf(tree, tensor, placement);
-  return static_cast<double>(layout.localSize(layout.grid.firstRank) *
-                             sizeInBytes(tree.elementType()));
+  int64_t bytes = sizeInBytes(tree.elementType());
+  const std::vector<DimId> &dims = tree.node(tensor).dims;
+  for (std::size_t position = 0; position < dims.size(); ++position) {
+    int64_t parts = 1;
+    for (std::size_t axis = 0; axis < placement.axes.size(); ++axis)
+      if (placement.axes[axis].kind == AxisKind::Split &&
+          placement.axes[axis].position == static_cast<int>(position))
+        parts *= placement.grid.extents[axis];
+    bytes *= firstBlock(tree.dim(dims[position]).extent, parts);
+  }
+  return static_cast<double>(bytes);
 }
 
 Placement storedPlacement(const Tree &tree, NodeId node, const NodeSchedule &schedule, Role role) {
@@ -189,6 +202,8 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement) {
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
   const std::vector<DimId> &dims = tree.iterationDims(node);
   Layout result;
+  result.extents.reserve(dims.size());
+  result.axes.reserve(schedule.axes.size());
   for (DimId dim : dims)
     result.extents.push_back(tree.dim(dim).extent);
   result.grid = schedule.grid;
@@ -209,7 +224,24 @@ bool isReadLast(const Tree &tree, NodeId node, NodeId tensor) {
                        [&](const Node &later) { return llvm::any_of(later.operands, isTensor); });
 }
 
+std::vector<int64_t> workExtents(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  std::vector<int64_t> extents;
+  const std::vector<DimId> &dims = tree.iterationDims(node);
+  extents.reserve(dims.size());
+  for (const DimId dim : dims) {
+    int64_t parts = 1;
+    for (std::size_t axis = 0; axis < schedule.axes.size(); ++axis)
+      if (schedule.axes[axis].loopDim == dim)
+        parts *= schedule.grid.extents[axis];
+    extents.push_back(firstBlock(tree.dim(dim).extent, parts));
+  }
+  return extents;
+}
+
 std::optional<Stepping> steppingOf(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  if (llvm::none_of(schedule.axes,
+                    [](const AxisSchedule &axis) { return isStepping(axis.movement); }))
+    return std::nullopt;
   Stepping stepping{workLayout(tree, node, schedule), 0, 1, {}, false};
   const std::vector<DimId> &dims = tree.iterationDims(node);
   auto add = [&](std::size_t axis, Role role, int position) {

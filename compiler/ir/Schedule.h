@@ -124,6 +124,8 @@ Layout layoutOf(const Tree &tree, NodeId tensor, const Placement &placement);
 /// The node's work as a layout over its iteration dims (Tree::iterationDims): cut along the loop
 /// dims, copied along axes without one.
 Layout workLayout(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+/// The extents of what the first rank of the grid computes, which has the most, by iteration dim.
+std::vector<int64_t> workExtents(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 
 /// Whether a node reads a tensor once and is the last that does, and nobody else wants it.
 bool isReadLast(const Tree &tree, NodeId node, NodeId tensor);

@@ -6,6 +6,8 @@
 
 #include "compiler/plan/CandidateLists.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace einsumc {
 
 CandidateLimits limitsFor(const Tree &tree) {
@@ -25,16 +27,73 @@ std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
   return lifetimes;
 }
 
+namespace {
+
+/// A node's dims in the tree's order, which the order of cuts follows.
+std::vector<DimId> dimsInOrder(const Tree &tree, NodeId node) {
+  std::vector<DimId> dims = tree.iterationDims(node);
+  llvm::sort(dims);
+  return dims;
+}
+
+int64_t indexIn(const std::vector<DimId> &dims, DimId dim) {
+  return llvm::find(dims, dim) - dims.begin();
+}
+
+} // namespace
+
+CandidateLists::Shape CandidateLists::shapeOf(NodeId node) const {
+  const std::vector<DimId> dims = dimsInOrder(tree, node);
+  // Only where some dims are not cut does it matter how long they live.
+  const std::vector<int> lifetimes = dims.size() > limitsFor(tree).cuts.dims
+                                         ? lifetimesFrom(tree, node)
+                                         : std::vector<int>(tree.dims().size());
+  const auto isAtRoot = [&](NodeId tensor) {
+    return tree.node(tensor).pin.kind == Pin::Kind::Root;
+  };
+  Shape shape = {static_cast<int64_t>(tree.node(node).kind), tree.node(node).isOutput ? 1 : 0};
+  for (const DimId dim : dims) {
+    shape.push_back(tree.dim(dim).extent);
+    shape.push_back(lifetimes[static_cast<std::size_t>(dim)]);
+  }
+  for (const Role role : rolesOf(tree, node)) {
+    shape.push_back(isAtRoot(tensorOf(tree, node, role)) ? -2 : -1);
+    for (const DimId dim : dimsOf(tree, node, role))
+      shape.push_back(indexIn(dims, dim));
+  }
+  return shape;
+}
+
 const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &ranks,
                                                  bool isSparing) {
   const auto [at, isNew] = known.try_emplace({node, ranks.first, ranks.size, isSparing});
+  if (isNew)
+    at->second = listOf(node, ranks, isSparing);
+  return at->second;
+}
+
+std::vector<Candidate> CandidateLists::listOf(NodeId node, const RankRange &ranks, bool isSparing) {
+  const auto [first, isNew] =
+      firstOfShape.try_emplace({shapeOf(node), ranks.first, ranks.size, isSparing}, node);
   if (isNew) {
     CandidateLimits limits = limitsFor(tree);
     limits.isSparing = isSparing;
-    at->second =
-        candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), limits);
+    return candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), limits);
   }
-  return at->second;
+  std::vector<Candidate> list = known.at({first->second, ranks.first, ranks.size, isSparing});
+  const std::vector<DimId> from = dimsInOrder(tree, first->second), to = dimsInOrder(tree, node);
+  for (Candidate &candidate : list)
+    for (AxisSchedule &axis : candidate.schedule.axes)
+      if (axis.loopDim)
+        axis.loopDim = to[static_cast<std::size_t>(indexIn(from, *axis.loopDim))];
+  return list;
+}
+
+const Candidate &CandidateLists::of(NodeId node, const NodeSchedule &fixed) {
+  const auto at = given.find(node);
+  return at != given.end() ? at->second
+                           : given.emplace(node, candidateOf(tree, node, fixed, machine, transfers))
+                                 .first->second;
 }
 
 } // namespace einsumc

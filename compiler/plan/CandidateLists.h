@@ -23,7 +23,8 @@ CandidateLimits limitsFor(const Tree &tree);
 std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
 
 /// `candidatesOf` the nodes of a tree on any of a schedule's ranks. Trees are planned with one
-/// choice of ranks after the other: what these have in common is found once.
+/// choice of ranks after the other: what these have in common is found once, and so is what nodes
+/// have in common that differ in the names of dims alone.
 class CandidateLists {
 public:
   CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks)
@@ -31,14 +32,23 @@ public:
 
   /// \param isSparing memory is short
   const std::vector<Candidate> &of(NodeId node, const RankRange &ranks, bool isSparing);
+  /// The only one of a node whose schedule is given.
+  const Candidate &of(NodeId node, const NodeSchedule &fixed);
 
   const Tree &tree;
   const Machine &machine;
   const TransferCost transfers;
 
 private:
-  /// By node, first rank, number of ranks and whether memory is short.
+  /// What candidates depend on; dims by their place among those of the node in the tree's order.
+  using Shape = std::vector<int64_t>;
+  Shape shapeOf(NodeId node) const;
+  std::vector<Candidate> listOf(NodeId node, const RankRange &ranks, bool isSparing);
+
+  /// By node or shape, first rank, number of ranks and whether memory is short.
   std::map<std::tuple<NodeId, int64_t, int64_t, bool>, std::vector<Candidate>> known;
+  std::map<std::tuple<Shape, int64_t, int64_t, bool>, NodeId> firstOfShape;
+  std::map<NodeId, Candidate> given;
 };
 
 } // namespace einsumc

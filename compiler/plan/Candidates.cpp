@@ -7,8 +7,8 @@
 #include "compiler/plan/Candidates.h"
 
 #include "compiler/plan/Algorithms.h"
+#include "compiler/plan/Movements.h"
 
-#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -20,164 +20,12 @@
 #include <optional>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace einsumc {
 
 namespace {
-
-/// The ways in which the travellers of one cut of the work may move.
-class Movements {
-public:
-  Movements(const Tree &tree, NodeId node, const WorkCut &cut, int64_t firstRank,
-            const CandidateLimits &limits)
-      : tree(tree), node(node), cut(cut), limits(limits), schedule{{cut.extents, firstRank}, {}} {}
-
-  std::vector<NodeSchedule> run() {
-    for (std::size_t axis = 0; axis < cut.loops.size(); ++axis)
-      options.push_back(optionsOf(axis));
-    addAxis();
-    return std::move(found);
-  }
-
-private:
-  void addAxis() {
-    const std::size_t axis = schedule.axes.size();
-    if (axis == cut.loops.size()) {
-      if (isWorthwhile() &&
-          checkNodeSchedule(tree, node, schedule, rangeOf(schedule.grid).end()).empty())
-        found.push_back(schedule);
-      return;
-    }
-    for (const AxisSchedule &option : options[axis]) {
-      schedule.axes.push_back(option);
-      addAxis();
-      schedule.axes.pop_back();
-    }
-  }
-
-  /// Whether what moves in steps does so in one way, and alone as a ring.
-  bool isWorthwhile() const {
-    std::optional<Movement> first;
-    std::size_t count = 0;
-    for (const AxisSchedule &on : schedule.axes) {
-      if (!isStepping(on.movement))
-        continue;
-      if (first && on.movement != *first)
-        return false;
-      first = on.movement;
-      ++count;
-    }
-    return !first || count == 2 || *first == Movement::Ring || *first == Movement::Stream;
-  }
-
-  /// Whether the user wants an operand or the result at the root, from where parts may stream.
-  bool isAnyAtRoot() const {
-    auto isAtRoot = [&](NodeId tensor) { return tree.node(tensor).pin.kind == Pin::Kind::Root; };
-    return isAtRoot(node) || llvm::any_of(tree.node(node).operands, [&](const Operand &operand) {
-             return isAtRoot(operand.node);
-           });
-  }
-
-  std::vector<AxisSchedule> optionsOf(std::size_t axis) const {
-    const DimId loop = cut.loops[axis];
-    const std::optional<Role> role = travellerOf(classOf(tree, node, loop));
-    if (role != Role::C) {
-      std::vector<AxisSchedule> options = {{loop, copied(), Movement::None, 1}};
-      if (role)
-        addSteps(axis, *role, options);
-      if (isAnyAtRoot() && tree.node(node).kind == NodeKind::Product)
-        options.push_back({loop, atRoot(), Movement::Stream, kStreamedParts});
-      return options;
-    }
-    std::vector<AxisSchedule> options = {{loop, partial(), Movement::None, 1}};
-    const std::vector<int> positions = chunkPositions(*role);
-    for (const int position : positions)
-      options.push_back({loop, split(position, 1), Movement::Gather, 1});
-    if (positions.empty()) // A single element: for all, or for one.
-      for (const AxisPlacement &storage : {copied(), atRoot()})
-        options.push_back({loop, storage, Movement::Gather, 1});
-    addSteps(axis, *role, options);
-    return options;
-  }
-
-  /// The movements of the stepping loop. A ring sends each chunk as often as the others do, over
-  /// the shortest ways and with the fewest messages, and needs and leaves everything where they do:
-  /// they are for two travellers in lock step along axes of different extents.
-  void addSteps(std::size_t axis, Role role, std::vector<AxisSchedule> &options) const {
-    if (tree.node(node).kind == NodeKind::Unary)
-      return;
-    const bool mayBeInLockStep = hasPartner(axis, role);
-    for (const int position : chunkPositions(role)) {
-      AxisSchedule step{cut.loops[axis], split(position, 1), Movement::Ring, 1};
-      addPaces(step, role, options);
-      if (!mayBeInLockStep || !isSummed(role, position))
-        continue;
-      for (const Movement movement : {Movement::Bcast, Movement::Get}) {
-        step.movement = movement;
-        addPaces(step, role, options);
-      }
-    }
-  }
-
-  void addPaces(AxisSchedule step, Role role, std::vector<AxisSchedule> &options) const {
-    // Of sums that rotate one part travels while another is computed.
-    step.pace = role == Role::C ? 2 : 1;
-    options.push_back(step);
-    constexpr int64_t kMostParts = 16;
-    for (step.pace *= 8; limits.isSparing && step.pace <= kMostParts; step.pace *= 8)
-      options.push_back(step);
-  }
-
-  /// Whether the other operand travels along an axis of another extent.
-  bool hasPartner(std::size_t axis, Role role) const {
-    if (role == Role::C)
-      return false;
-    for (std::size_t other = 0; other < cut.loops.size(); ++other)
-      if (travellerOf(classOf(tree, node, cut.loops[other])) ==
-              (role == Role::A ? Role::B : Role::A) &&
-          cut.extents[other] != cut.extents[axis])
-        return true;
-    return false;
-  }
-
-  bool isSummed(Role role, int position) const {
-    const DimId dim = dimsOf(tree, node, role)[static_cast<std::size_t>(position)];
-    return classOf(tree, node, dim) == DimClass::K;
-  }
-
-  /// The positions of a traveller along which its chunks may be cut: the longest, first those that
-  /// no axis cuts already, and always a summed one, along which two travellers move in lock step.
-  std::vector<int> chunkPositions(Role role) const {
-    const std::vector<DimId> &dims = dimsOf(tree, node, role);
-    std::vector<int> positions;
-    for (int p = 0; p < static_cast<int>(dims.size()); ++p)
-      if (tree.dim(dims[static_cast<std::size_t>(p)]).extent > 1)
-        positions.push_back(p);
-    llvm::stable_sort(positions, [&](int a, int b) { return quality(dims, a) > quality(dims, b); });
-    if (positions.size() <= limits.chunkDims)
-      return positions;
-    const auto summed = llvm::find_if(positions, [&](int p) { return isSummed(role, p); });
-    if (summed - positions.begin() >= static_cast<std::ptrdiff_t>(limits.chunkDims) &&
-        summed != positions.end())
-      positions[limits.chunkDims - 1] = *summed;
-    positions.resize(limits.chunkDims);
-    return positions;
-  }
-
-  std::pair<bool, int64_t> quality(const std::vector<DimId> &dims, int position) const {
-    const DimId dim = dims[static_cast<std::size_t>(position)];
-    return {!llvm::is_contained(cut.loops, dim), tree.dim(dim).extent};
-  }
-
-  const Tree &tree;
-  const NodeId node;
-  const WorkCut &cut;
-  const CandidateLimits &limits;
-  std::vector<std::vector<AxisSchedule>> options; ///< by axis
-  NodeSchedule schedule;
-  std::vector<NodeSchedule> found;
-};
 
 /// For every axis that the work is cut along, or along which ranks do the same, for a stepping
 /// loop, and for one-sided transfers.
@@ -202,7 +50,10 @@ Candidate withoutCost(const Tree &tree, NodeId node, NodeSchedule schedule,
                       const std::optional<Stepping> &stepping) {
   Candidate candidate{std::move(schedule), {}, 0, {}, {}, 0, {}};
   const NodeSchedule &on = candidate.schedule;
-  for (std::size_t o = 0; o < tree.node(node).operands.size(); ++o) {
+  const std::size_t operands = tree.node(node).operands.size();
+  candidate.needs.reserve(operands);
+  candidate.areChunks.reserve(operands);
+  for (std::size_t o = 0; o < operands; ++o) {
     const auto role = static_cast<Role>(o);
     candidate.needs.push_back(workPlacement(tree, node, on, role));
     candidate.areChunks.push_back(travels(stepping, role));
@@ -211,9 +62,8 @@ Candidate withoutCost(const Tree &tree, NodeId node, NodeSchedule schedule,
   return candidate;
 }
 
-void addCost(const Tree &tree, NodeId node, Candidate &candidate, const Machine &machine,
-             const TransferCost &transfers) {
-  candidate.cost = runCost(tree, node, candidate.schedule, machine, transfers);
+void addCost(Candidate &candidate, RunCosts &costs, const Machine &machine) {
+  candidate.cost = costs.of(candidate.schedule);
   candidate.score =
       candidate.cost.seconds + doubt(candidate.schedule, candidate.cost.seconds, machine);
 }
@@ -222,7 +72,8 @@ class Choice {
 public:
   Choice(const Tree &tree, NodeId node, const Machine &machine, const TransferCost &transfers,
          const CandidateLimits &limits)
-      : tree(tree), node(node), machine(machine), transfers(transfers), limits(limits) {}
+      : tree(tree), node(node), machine(machine), transfers(transfers), limits(limits),
+        costs(tree, node, machine, transfers) {}
 
   void add(NodeSchedule schedule) {
     // An output cannot stay partial sums.
@@ -230,13 +81,14 @@ public:
         has(storedPlacement(tree, node, schedule, Role::C), AxisKind::Partial))
       return;
     const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
-    Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping)};
+    Variant variant{number++, withoutCost(tree, node, std::move(schedule), stepping),
+                    stepping.has_value()};
     Candidate &candidate = variant.candidate;
     const NodeSchedule &on = candidate.schedule;
     mostRanks = std::max(mostRanks, on.grid.size());
     if (limits.isSparing)
       candidate.bytes = bytesOf(candidate);
-    const double seconds = runBound(tree, node, on, stepping, machine, transfers);
+    const double seconds = costs.bound(on, stepping);
     variant.bound = seconds + doubt(on, seconds, machine);
     Entry &entry = entryOf(candidate);
     entry.open.push_back(std::move(variant));
@@ -276,17 +128,17 @@ private:
   struct Variant {
     std::size_t number; ///< in the order in which they came
     Candidate candidate;
+    bool isStepping = false;
     double bound = 0; ///< its score is no less
   };
 
   /// Candidates that need and leave the same, of which the fastest counts. A few of all entries are
   /// kept, so costs are found in the order of their bounds, and only as far as it takes.
   struct Entry {
-    llvm::hash_code hash = 0;
     llvm::SmallVector<Variant, 1> open;
-    std::optional<Candidate> best;             ///< of those with a cost
-    std::size_t number = 0;                    ///< of the best
-    llvm::SmallVector<double, 2> reading = {}; ///< by operand: for copies of it
+    std::optional<Candidate> best;        ///< of those with a cost
+    std::size_t number = 0;               ///< of the best
+    llvm::SmallVector<double, 2> reading; ///< by operand: for copies of it
 
     bool isSettled() const {
       return best && llvm::none_of(open, [&](const Variant &variant) {
@@ -340,7 +192,9 @@ private:
       const NodeSchedule &on = candidateOf(all[e]).schedule;
       if (on.axes.size() != 1 || !on.axes[0].loopDim || on.grid.size() != mostRanks)
         continue;
-      const auto [line, isNew] = lines.try_emplace(*on.axes[0].loopDim, e);
+      const DimId dim = *on.axes[0].loopDim;
+      evaluateSimple(all[e]);
+      const auto [line, isNew] = lines.try_emplace(dim, e);
       if (!isNew && all[e].leastScore() < all[line->second].leastScore())
         line->second = e;
     }
@@ -355,10 +209,21 @@ private:
   }
 
   /// Finds the cost of the candidate with the least bound.
-  void evaluateNext(Entry &entry) const {
-    auto *const next = llvm::min_element(
-        entry.open, [](const Variant &a, const Variant &b) { return a.bound < b.bound; });
-    addCost(tree, node, next->candidate, machine, transfers);
+  void evaluateNext(Entry &entry) {
+    evaluate(entry, llvm::min_element(entry.open, [](const Variant &a, const Variant &b) {
+               return a.bound < b.bound;
+             }));
+  }
+
+  /// Finds the costs of those without a stepping loop.
+  void evaluateSimple(Entry &entry) {
+    for (std::size_t v = entry.open.size(); v-- > 0;)
+      if (!entry.open[v].isStepping)
+        evaluate(entry, entry.open.begin() + v);
+  }
+
+  void evaluate(Entry &entry, Variant *next) {
+    addCost(next->candidate, costs, machine);
     if (!entry.best ||
         std::tie(next->candidate.score, next->number) < std::tie(entry.best->score, entry.number)) {
       entry.best = std::move(next->candidate);
@@ -367,13 +232,15 @@ private:
     entry.open.erase(next);
   }
 
-  static llvm::hash_code hashOf(const Candidate &candidate) {
-    llvm::hash_code hash = 0;
+  static std::size_t hashOf(const Candidate &candidate) {
+    std::size_t hash = 0;
     auto add = [&](const Placement &placement) {
-      hash = llvm::hash_combine(hash, llvm::hash_combine_range(placement.grid.extents.begin(),
-                                                               placement.grid.extents.end()));
-      for (const AxisPlacement &axis : placement.axes)
-        hash = llvm::hash_combine(hash, axis.kind, axis.position, axis.level);
+      for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
+        const AxisPlacement &on = placement.axes[axis];
+        for (const int64_t part : {placement.grid.extents[axis], static_cast<int64_t>(on.kind),
+                                   int64_t{on.position}, int64_t{on.level}})
+          hash = hash * 31 + static_cast<std::size_t>(part);
+      }
     };
     for (const Placement &need : candidate.needs)
       add(need);
@@ -393,12 +260,13 @@ private:
 
   /// Where a candidate belongs: one that needs and leaves the same, or a new one.
   Entry &entryOf(const Candidate &candidate) {
-    const llvm::hash_code hash = hashOf(candidate);
-    for (Entry &entry : all)
-      if (entry.hash == hash && isAlike(candidateOf(entry), candidate))
-        return entry;
+    const std::size_t hash = hashOf(candidate);
+    const auto [begin, end] = entriesByHash.equal_range(hash);
+    for (const std::size_t e : llvm::make_second_range(llvm::make_range(begin, end)))
+      if (isAlike(candidateOf(all[e]), candidate))
+        return all[e];
+    entriesByHash.emplace(hash, all.size());
     Entry &entry = all.emplace_back();
-    entry.hash = hash;
     for (std::size_t o = 0; o < candidate.needs.size(); ++o)
       entry.reading.push_back(
           transfers.copySeconds(tree, tree.node(node).operands[o].node, candidate.needs[o]));
@@ -418,7 +286,14 @@ private:
   bool dominates(const Candidate &better, const Candidate &other) const {
     if (better.bytes > other.bytes)
       return false;
-    double left = other.score - better.score;
+    const double gain = other.score - better.score;
+    double left = gain; // By what moves take at least, in most cases not enough.
+    for (std::size_t o = 0; o < other.needs.size() && left >= 0; ++o)
+      left -= transfers.supplyBound(tree, tree.node(node).operands[o].node, other.needs[o],
+                                    better.needs[o], better.areChunks[o]);
+    if (left < 0)
+      return false;
+    left = gain;
     for (std::size_t o = 0; o < other.needs.size() && left >= 0; ++o)
       left -= transfers.supplySeconds(tree, tree.node(node).operands[o].node, other.needs[o],
                                       better.needs[o], better.areChunks[o]);
@@ -436,9 +311,11 @@ private:
   const Machine &machine;
   const TransferCost &transfers;
   const CandidateLimits &limits;
+  RunCosts costs;
   std::size_t number = 0; ///< of candidates so far
   int64_t mostRanks = 1;  ///< of these
   std::deque<Entry> all;
+  std::unordered_multimap<std::size_t, std::size_t> entriesByHash;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
 };
 
@@ -460,7 +337,8 @@ Candidate candidateOf(const Tree &tree, NodeId node, NodeSchedule schedule, cons
                       const TransferCost &transfers) {
   const std::optional<Stepping> stepping = steppingOf(tree, node, schedule);
   Candidate candidate = withoutCost(tree, node, std::move(schedule), stepping);
-  addCost(tree, node, candidate, machine, transfers);
+  RunCosts costs(tree, node, machine, transfers);
+  addCost(candidate, costs, machine);
   return candidate;
 }
 
@@ -474,7 +352,7 @@ std::vector<Candidate> candidatesOf(const Tree &tree, NodeId node, const Machine
     return choice.run();
   choice.add(localSchedule(1, ranks.first));
   for (const WorkCut &cut : workCuts(tree, node, machine, ranks.size, lifetimes, limits.cuts))
-    for (NodeSchedule &schedule : Movements(tree, node, cut, ranks.first, limits).run())
+    for (NodeSchedule &schedule : movementsOf(tree, node, cut, ranks.first, limits))
       choice.add(std::move(schedule));
   return choice.run();
 }

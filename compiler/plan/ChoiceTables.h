@@ -10,6 +10,8 @@
 #include "compiler/plan/Candidates.h"
 #include "compiler/plan/MinimiseSum.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstddef>
 #include <vector>
 
@@ -17,10 +19,10 @@ namespace einsumc {
 
 /// What may be chosen for a tensor: of an input where it lies, of others how it is computed.
 struct TensorChoices {
-  std::vector<Placement> homes;      ///< by choice
-  std::vector<double> seconds;       ///< by choice: computing it, or reading it there
-  std::vector<double> finalSeconds;  ///< by choice, of outputs: moving it to where it ends
-  std::vector<Candidate> candidates; ///< by choice; of inputs none
+  std::vector<Placement> homes;         ///< by choice
+  std::vector<double> seconds;          ///< by choice: computing it, or reading it there
+  std::vector<double> finalSeconds;     ///< by choice, of outputs: moving it to where it ends
+  llvm::ArrayRef<Candidate> candidates; ///< by choice; of inputs none; those of CandidateLists
   /// An input with a single user, which lies where that needs it: to read it elsewhere and move it
   /// sends as much as it saves in reading.
   bool isReadInPlace = false;

@@ -11,6 +11,8 @@
 #include "compiler/plan/RankTimes.h"
 #include "compiler/plan/StepCost.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -27,40 +29,60 @@ RunCost costOfSteps(const StepCost &steps) {
           steps.seconds + kTransferShare * std::max(hidden, 0.0)};
 }
 
-/// Adding up the sums of a node that has run.
-double addingSeconds(const Tree &tree, NodeId node, const NodeSchedule &on,
-                     const TransferCost &transfers) {
-  return transfers.moveSeconds(tree, node, workPlacement(tree, node, on, Role::C),
-                               storedPlacement(tree, node, on, Role::C));
-}
-
 } // namespace
 
-RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
-                const TransferCost &transfers) {
+RunCost RunCosts::of(const NodeSchedule &on) {
   RunCost cost;
   if (const std::optional<Stepping> stepping = steppingOf(tree, node, on)) {
     cost = costOfSteps(stepCost(tree, node, *stepping, machine, transfers.stepLinks(*stepping)));
   } else {
-    cost.computeSeconds = localCost(localWork(tree, node, on), machine).seconds();
+    cost.computeSeconds = computeSeconds(on);
     cost.seconds = cost.computeSeconds;
   }
-  const double adding = addingSeconds(tree, node, on, transfers);
+  // The sums are added up when the node has run.
+  const double adding = transfers.moveSeconds(tree, node, workPlacement(tree, node, on, Role::C),
+                                              storedPlacement(tree, node, on, Role::C));
   cost.transferSeconds += adding;
   cost.seconds += adding;
   return cost;
 }
 
-double runBound(const Tree &tree, NodeId node, const NodeSchedule &on,
-                const std::optional<Stepping> &stepping, const Machine &machine,
-                const TransferCost &transfers) {
-  if (!stepping)
-    return runCost(tree, node, on, machine, transfers).seconds;
+double RunCosts::bound(const NodeSchedule &on, const std::optional<Stepping> &stepping) {
   // The larger of compute and transfers counts in full, of the other a share, so both being no
   // more than they are, so is this; but for roundings.
   constexpr double kRounding = 1 - 1e-9;
-  const StepCost steps = stepBound(tree, *stepping, machine, transfers.stepLinks(*stepping));
-  return kRounding * (costOfSteps(steps).seconds + addingSeconds(tree, node, on, transfers));
+  const double running =
+      stepping
+          ? costOfSteps(stepBound(tree, *stepping, machine, transfers.stepLinks(*stepping))).seconds
+          : computeBound(on);
+  const bool areSumsAdded = llvm::any_of(
+      on.axes, [](const AxisSchedule &axis) { return axis.movement == Movement::Gather; });
+  const double adding =
+      areSumsAdded ? transfers.moveBound(tree, node, workPlacement(tree, node, on, Role::C),
+                                         storedPlacement(tree, node, on, Role::C))
+                   : 0;
+  return kRounding * (running + adding);
+}
+
+double RunCosts::computeSeconds(const NodeSchedule &on) {
+  const auto [found, isNew] = known.try_emplace(workExtents(tree, node, on), 0);
+  if (isNew)
+    found->second = localCost(localWork(tree, node, on), machine).seconds();
+  return found->second;
+}
+
+double RunCosts::computeBound(const NodeSchedule &on) const {
+  if (tree.node(node).kind == NodeKind::Unary)
+    return 0;
+  double iterations = 1;
+  for (const int64_t extent : workExtents(tree, node, on))
+    iterations *= static_cast<double>(extent);
+  return leastSeconds(iterations, tree.elementType(), machine);
+}
+
+RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
+                const TransferCost &transfers) {
+  return RunCosts(tree, node, machine, transfers).of(on);
 }
 
 namespace {

@@ -11,7 +11,10 @@
 #include "compiler/ir/Schedule.h"
 #include "compiler/plan/TransferCost.h"
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <vector>
 
 namespace einsumc {
 
@@ -23,16 +26,34 @@ struct RunCost {
   double seconds = 0;         ///< with what hides behind compute
 };
 
-/// Predicts the computation: what the busiest rank computes as `localCost` has it, a stepping loop
-/// as `stepCost` has it. Transfers that hide behind compute still take a share of the cores and of
-/// the memory from it.
-RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
-                const TransferCost &transfers);
+/// Predicts the schedules of a node: what the busiest rank computes as `localCost` has it, a
+/// stepping loop as `stepCost` has it. Transfers that hide behind compute still take a share of the
+/// cores and of the memory from it. Remembers what blocks of the work take.
+class RunCosts {
+public:
+  RunCosts(const Tree &tree, NodeId node, const Machine &machine, const TransferCost &transfers)
+      : tree(tree), node(node), machine(machine), transfers(transfers) {}
 
-/// The seconds of `runCost`, or, in a fraction of the time, a number that is no more: of a node
-/// with a stepping loop (steppingOf) what `stepBound` says of it.
-double runBound(const Tree &tree, NodeId node, const NodeSchedule &on,
-                const std::optional<Stepping> &stepping, const Machine &machine,
+  RunCost of(const NodeSchedule &on);
+
+  /// In a fraction of the time, a number that is no more than the seconds.
+  /// \param stepping of the schedule (steppingOf)
+  double bound(const NodeSchedule &on, const std::optional<Stepping> &stepping);
+
+private:
+  /// Of the busiest rank, without a stepping loop.
+  double computeSeconds(const NodeSchedule &on);
+  double computeBound(const NodeSchedule &on) const;
+
+  const Tree &tree;
+  const NodeId node;
+  const Machine &machine;
+  const TransferCost &transfers;
+  std::map<std::vector<int64_t>, double> known; ///< computing a block, by its extents
+};
+
+/// The same of a single schedule.
+RunCost runCost(const Tree &tree, NodeId node, const NodeSchedule &on, const Machine &machine,
                 const TransferCost &transfers);
 
 /// The prediction for one node, its moves included.

@@ -56,6 +56,10 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
 
 } // namespace
 
+double leastSeconds(double iterations, ElementType type, const Machine &machine) {
+  return 2 * iterations / (machine.flopsPerSecond(type) * machine.kernelEfficiency.best());
+}
+
 LocalCost localCost(const LocalWork &work, const Machine &machine) {
   const WorkDims dims = WorkDims::fused(work);
   LocalCost cost = costOnTeam(work, dims, machine);

@@ -61,6 +61,9 @@ struct LocalCost {
 /// ways of giving A and B their roles it takes the cheaper.
 LocalCost localCost(const LocalWork &work, const Machine &machine);
 
+/// What so many iterations of a contraction take at least.
+double leastSeconds(double iterations, ElementType type, const Machine &machine);
+
 /// The work of a node with whole extents and the tree's row-major orders (one rank).
 /// \pre the node is no input, and tree.isBinary()
 LocalWork localWork(const Tree &tree, NodeId node);

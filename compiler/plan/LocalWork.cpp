@@ -52,9 +52,10 @@ LocalWork localWork(const Tree &tree, NodeId node, const Box &part) {
 }
 
 LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  const Layout layout = workLayout(tree, node, schedule);
-  // The first rank of a grid has the largest block.
-  return localWork(tree, node, layout.box(layout.grid.firstRank));
+  Box block;
+  for (const int64_t extent : workExtents(tree, node, schedule))
+    block.push_back({0, extent});
+  return localWork(tree, node, block);
 }
 
 } // namespace einsumc

@@ -109,7 +109,8 @@ private:
     constexpr double kClear = 0.7;
     const std::vector<RankRange> all = onRanks(options.ranks);
     std::vector<RankRange> groups = rankGroups(tree, options.ranks, estimate);
-    return estimated(groups) < kClear * estimated(all) && tryRanges(std::move(groups));
+    return groups != all && estimated(groups) < kClear * estimated(all) &&
+           tryRanges(std::move(groups));
   }
 
   double estimated(const std::vector<RankRange> &ranges) {

@@ -25,7 +25,7 @@ bool isLarge(const Tree &tree) {
 
 Planner::Planner(CandidateLists &lists, const PlanOptions &options, std::vector<RankRange> ranges)
     : lists(lists), tree(lists.tree), machine(lists.machine), transfers(lists.transfers),
-      options(options), ranges(std::move(ranges)) {
+      options(options), ranges(std::move(ranges)), uses(usesIn(tree)) {
   decide();
 }
 
@@ -89,7 +89,7 @@ std::vector<TensorChoices> Planner::choices() {
 
 void Planner::addCandidates(NodeId id, TensorChoices &choices) {
   if (auto fixed = options.fixed.nodes.find(id); fixed != options.fixed.nodes.end())
-    choices.candidates = {candidateOf(tree, id, fixed->second, machine, transfers)};
+    choices.candidates = lists.of(id, fixed->second);
   else
     choices.candidates = lists.of(id, ranges[static_cast<std::size_t>(id)], isSparing);
   for (const Candidate &candidate : choices.candidates) {
@@ -101,20 +101,22 @@ void Planner::addCandidates(NodeId id, TensorChoices &choices) {
   }
 }
 
-template <class Visit> void Planner::forEachUse(NodeId tensor, Visit &&visit) const {
-  for (NodeId user = tensor + 1; user < tree.size(); ++user)
+std::vector<std::vector<Planner::Use>> Planner::usesIn(const Tree &tree) {
+  std::vector<std::vector<Use>> uses(static_cast<std::size_t>(tree.size()));
+  for (NodeId user = 0; user < tree.size(); ++user)
     for (std::size_t o = 0; o < tree.node(user).operands.size(); ++o)
-      if (tree.node(user).operands[o].node == tensor)
-        visit(user, static_cast<Role>(o));
+      uses[static_cast<std::size_t>(tree.node(user).operands[o].node)].push_back(
+          {user, static_cast<Role>(o)});
+  return uses;
 }
 
 void Planner::addPlacements(NodeId input, std::vector<TensorChoices> &all) {
   TensorChoices &choices = all[static_cast<std::size_t>(input)];
   std::optional<RankRange> users;
-  forEachUse(input, [&](NodeId user, Role) {
-    const RankRange &of = ranges[static_cast<std::size_t>(user)];
+  for (const Use &use : usesOf(input)) {
+    const RankRange &of = ranges[static_cast<std::size_t>(use.user)];
     users = users ? hull(*users, of) : of;
-  });
+  }
   const RankRange readers = users.value_or(RankRange{0, options.ranks});
   auto add = [&](const Placement &placement) {
     if (llvm::is_contained(choices.homes, placement))
@@ -126,24 +128,20 @@ void Planner::addPlacements(NodeId input, std::vector<TensorChoices> &all) {
     return add(normalised(fixed->second));
   if (const auto pinned = pinnedPlacement(tree.node(input).pin, options.ranks))
     return add(*pinned);
-  forEachUse(input, [&](NodeId user, Role role) {
+  for (const auto &[user, role] : usesOf(input))
     // A schedule that is given also says how the operand is stored before it is gathered.
     if (auto fixed = options.fixed.nodes.find(user); fixed != options.fixed.nodes.end())
       add(storedPlacement(tree, user, fixed->second, role));
-  });
   if (!choices.homes.empty())
     return;
-  int uses = 0;
-  forEachUse(input, [&](NodeId user, Role role) {
-    ++uses;
+  for (const auto &[user, role] : usesOf(input))
     for (const Candidate &candidate : all[static_cast<std::size_t>(user)].candidates) {
       const Placement &need = candidate.needs[static_cast<std::size_t>(role)];
       add(need);
       if (const auto everywhere = inEveryGroup(need, readers))
         add(*everywhere);
     }
-  });
-  choices.isReadInPlace = uses == 1 && !isSparing;
+  choices.isReadInPlace = usesOf(input).size() == 1 && !isSparing;
   if (choices.isReadInPlace)
     return;
   // Blocks of even size, from which copies are made when they are needed.
@@ -175,7 +173,7 @@ std::optional<Placement> Planner::inEveryGroup(const Placement &need,
 std::vector<Alternative> Planner::alternativesOf(NodeId id, std::size_t most) const {
   std::vector<Alternative> found = {alternative(id, chosen)};
   found.front().isChosen = true;
-  const std::vector<Candidate> &candidates = tables->of(id).candidates;
+  const llvm::ArrayRef<Candidate> candidates = tables->of(id).candidates;
   const std::size_t taken = chosen[static_cast<std::size_t>(id)];
   auto add = [&](std::size_t choice) {
     // The other nodes at their best, in large trees as they are.
@@ -264,13 +262,13 @@ void Planner::nameAsNeeded(Schedule &schedule, NodeId input) const {
   Placement &home = schedule.inputs[static_cast<std::size_t>(input)];
   std::optional<Placement> same;
   bool isNeeded = false;
-  forEachUse(input, [&](NodeId user, Role role) {
+  for (const auto &[user, role] : usesOf(input)) {
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(user)];
     const Placement need = workPlacement(tree, user, on, role);
     isNeeded = isNeeded || need == home;
     if (!same && covers(tree, input, home, need) && covers(tree, input, need, home))
       same = need;
-  });
+  }
   if (same && !isNeeded)
     home = *same;
 }

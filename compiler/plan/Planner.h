@@ -56,8 +56,15 @@ private:
 
   void addCandidates(NodeId id, TensorChoices &choices);
 
-  /// Calls visit(user, role) for every operand that is the tensor.
-  template <class Visit> void forEachUse(NodeId tensor, Visit &&visit) const;
+  /// An operand of a node.
+  struct Use {
+    NodeId user;
+    Role role;
+  };
+  static std::vector<std::vector<Use>> usesIn(const Tree &tree);
+  const std::vector<Use> &usesOf(NodeId tensor) const {
+    return uses[static_cast<std::size_t>(tensor)];
+  }
 
   /// Wherever a user needs an input, it may lie.
   void addPlacements(NodeId input, std::vector<TensorChoices> &all);
@@ -91,8 +98,9 @@ private:
   const Machine &machine;
   const TransferCost &transfers;
   const PlanOptions &options;
-  const std::vector<RankRange> ranges; ///< by node: the ranks that may compute it
-  bool isSparing = false;              ///< memory is short
+  const std::vector<RankRange> ranges;      ///< by node: the ranks that may compute it
+  const std::vector<std::vector<Use>> uses; ///< by tensor
+  bool isSparing = false;                   ///< memory is short
   std::optional<ChoiceTables> tables;
   std::vector<std::size_t> chosen; ///< by tensor
 };

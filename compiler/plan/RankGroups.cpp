@@ -30,7 +30,8 @@ struct Part {
   std::vector<PartId> steps;
   /// If the steps do not depend on each other: the same in two parts of about the same work.
   std::vector<PartId> halves;
-  double work = 0; ///< seconds on one rank
+  bool isDivisible = false; ///< there are halves in it, or in one of its steps
+  double work = 0;          ///< seconds on one rank
   bool isFree = true;
 };
 
@@ -91,7 +92,8 @@ private:
 
   PartId connected(const Nodes &nodes) {
     if (nodes.size() == 1)
-      return add({nodes, {}, {}, estimate.node(nodes.front(), 1), estimate.isFree(nodes.front())});
+      return add(
+          {nodes, {}, {}, false, estimate.node(nodes.front(), 1), estimate.isFree(nodes.front())});
     // First what has several users with all that it depends on, or else all but the last node.
     const std::set<NodeId> all(nodes.begin(), nodes.end());
     std::set<NodeId> first;
@@ -132,6 +134,7 @@ private:
     }
     Part part = sumOf(components);
     part.halves = {together(a.parts), together(b.parts)};
+    part.isDivisible = true;
     return add(std::move(part));
   }
 
@@ -141,6 +144,7 @@ private:
       llvm::append_range(sum.nodes, parts[step].nodes);
       sum.work += parts[step].work;
       sum.isFree = sum.isFree && parts[step].isFree;
+      sum.isDivisible = sum.isDivisible || parts[step].isDivisible;
     }
     llvm::sort(sum.nodes);
     sum.steps = steps;
@@ -232,6 +236,8 @@ private:
   void assign(PartId id, const RankRange &range, int depth = 0) {
     for (const NodeId node : parts[id].nodes)
       ranges[static_cast<std::size_t>(node)] = range;
+    if (!parts[id].isDivisible)
+      return;
     const int64_t first = decide(id, range.size, depth).firstHalf;
     if (first == 0)
       for (const PartId step : parts[id].steps)

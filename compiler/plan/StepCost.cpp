@@ -6,6 +6,7 @@
 
 #include "compiler/plan/StepCost.h"
 
+#include "compiler/plan/LocalCost.h"
 #include "compiler/plan/StepSeconds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -74,7 +75,7 @@ struct AlikeSteps {
     range.end = range.begin + (range.size() + parts - 1) / parts;
     own = std::min(static_cast<double>(stepping.pace), busy);
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
-      const auto stored = static_cast<double>(stepping.travellers[t].chunks.localSize(rank));
+      const auto stored = static_cast<double>(stepping.travellers[t].chunks.largestSize());
       transfers += chunks.seconds(t, stored * static_cast<double>(count) / busy);
     }
   }
@@ -198,11 +199,8 @@ StepCost stepBound(const Tree &tree, const Stepping &stepping, const Machine &ma
                    const std::vector<Link> &links) {
   const ChunkTransfers chunks(stepping, links, tree.elementType());
   StepCost bound;
-  const auto iterations =
-      static_cast<double>(stepping.work.localSize(stepping.work.grid.firstRank));
-  bound.computeSeconds =
-      2 * iterations /
-      (machine.flopsPerSecond(tree.elementType()) * machine.kernelEfficiency.best());
+  const auto iterations = static_cast<double>(stepping.work.largestSize());
+  bound.computeSeconds = leastSeconds(iterations, tree.elementType(), machine);
   if (isLong(stepping)) {
     const AlikeSteps steps(stepping, chunks);
     bound.transferSeconds = (steps.busy - steps.own) * steps.transfers;

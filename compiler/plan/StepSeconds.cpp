@@ -16,10 +16,7 @@
 namespace einsumc {
 
 int64_t foreignElements(const Traveller &traveller) {
-  const int64_t rank = traveller.chunks.grid.firstRank;
-  Layout collected = traveller.chunks;
-  collected.axes[traveller.axis] = copied();
-  return collected.localSize(rank) - traveller.chunks.localSize(rank);
+  return traveller.chunks.largestSize(traveller.axis) - traveller.chunks.largestSize();
 }
 
 int64_t mostChunks(const Stepping &stepping) {

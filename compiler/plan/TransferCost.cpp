@@ -29,15 +29,6 @@ Parts partsOf(const Layout &layout) {
   return parts;
 }
 
-/// Elements of the largest block.
-double largestBlock(const Layout &layout) {
-  const Parts parts = partsOf(layout);
-  double size = 1;
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    size *= std::ceil(static_cast<double>(layout.extents[p]) / parts[p]);
-  return size;
-}
-
 /// Parts with something in them.
 Parts filledPartsOf(const Layout &layout) {
   Parts parts = partsOf(layout);
@@ -87,7 +78,7 @@ double largestShare(const Layout &layout) {
   double all = copiesOf(layout, AxisKind::Copy) * copiesOf(layout, AxisKind::Partial);
   for (const int64_t extent : layout.extents)
     all *= static_cast<double>(extent);
-  return largestBlock(layout) / all;
+  return static_cast<double>(layout.largestSize()) / all;
 }
 
 std::vector<Link> TransferCost::stepLinks(const Stepping &stepping) const {
@@ -104,7 +95,7 @@ double TransferCost::exchangeSeconds(const Layout &from, const Layout &to, int64
   const auto volume = static_cast<double>(crossing * elementBytes);
   const double busiest = volume * std::max(largestShare(from), largestShare(to));
   // What arrives, and what was there, is read and written once.
-  const double copied = 2 * largestBlock(to) * static_cast<double>(elementBytes);
+  const double copied = 2 * static_cast<double>(to.largestSize() * elementBytes);
   double seconds = copied / machine.memoryBandwidth;
   if (volume > 0) {
     const Link &link = exchangeLink(ranksOf(from.grid, to.grid));
@@ -142,8 +133,11 @@ void append(const Placement &placement, std::vector<int64_t> &key) {
 
 const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, const Placement &from,
                                            const Placement &to) const {
-  std::vector<int64_t> key = tree.extents(tensor);
-  key.reserve(key.size() + 2 * (2 + 4 * std::max(from.axes.size(), to.axes.size())));
+  std::vector<int64_t> key;
+  const std::vector<DimId> &dims = tree.node(tensor).dims;
+  key.reserve(dims.size() + 4 + 4 * (from.axes.size() + to.axes.size()));
+  for (const DimId dim : dims)
+    key.push_back(tree.dim(dim).extent);
   key.push_back(-1);
   append(from, key);
   key.push_back(-1);
@@ -169,6 +163,30 @@ double TransferCost::moveSeconds(const Tree &tree, NodeId tensor, const Placemen
   return from == to ? 0 : way(tree, tensor, from, to).seconds;
 }
 
+double TransferCost::moveBound(const Tree &tree, NodeId tensor, const Placement &from,
+                               const Placement &to) const {
+  if (from == to)
+    return 0;
+  const double block = blockBytes(tree, tensor, from);
+  if (!has(from, AxisKind::Partial)) {
+    // Who gets more than any rank has gets a message.
+    const double needed = blockBytes(tree, tensor, to);
+    const double alpha = std::min(machine.withinNode.alpha, machine.betweenNodes.alpha);
+    return 2 * needed / machine.memoryBandwidth + (needed > block ? alpha : 0);
+  }
+  double sums = 1, added = 1;
+  for (std::size_t axis = 0; axis < from.axes.size(); ++axis)
+    if (from.axes[axis].kind == AxisKind::Partial) {
+      const auto extent = static_cast<double>(from.grid.extents[axis]);
+      sums *= extent;
+      added *= to.axes[axis].kind == AxisKind::Partial ? 1 : extent;
+    }
+  // Each rank gets at least its part of the block from all others who have sums of it.
+  const double part = block / sums;
+  const Link &link = exchangeLink(ranksOf(from.grid, to.grid));
+  return (added - 1) * (link.alpha + link.beta * part) + 2 * part / machine.memoryBandwidth;
+}
+
 double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placement &from,
                                    const Placement &to, bool isTraveller) const {
   if (from == to)
@@ -176,6 +194,13 @@ double TransferCost::supplySeconds(const Tree &tree, NodeId tensor, const Placem
   const Way &taken = way(tree, tensor, from, to);
   // What a stepping loop sends are chunks, not views of more.
   return taken.isCovered && !isTraveller ? 0 : taken.seconds;
+}
+
+double TransferCost::supplyBound(const Tree &tree, NodeId tensor, const Placement &from,
+                                 const Placement &to, bool isTraveller) const {
+  const bool mayBeCovered =
+      !isTraveller && blockBytes(tree, tensor, to) <= blockBytes(tree, tensor, from);
+  return mayBeCovered ? 0 : moveBound(tree, tensor, from, to);
 }
 
 double TransferCost::readSeconds(const Tree &tree, NodeId input, const Placement &placement) const {

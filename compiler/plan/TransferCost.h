@@ -11,8 +11,6 @@
 #include "compiler/ir/Schedule.h"
 #include "compiler/plan/Network.h"
 
-#include "llvm/ADT/Hashing.h"
-
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -37,10 +35,17 @@ public:
   /// Seconds from a tensor's one placement to another, over all hops of its route.
   double moveSeconds(const Tree &tree, NodeId tensor, const Placement &from,
                      const Placement &to) const;
-  /// The same for what a node needs: nothing where what a rank stores covers what it needs.
-  /// \param isTraveller chunks of it are sent, which must lie as they are needed
+  /// In a fraction of the time, a number that is no more than that.
+  /// \pre where there are partial sums, from and to differ along their axes alone
+  double moveBound(const Tree &tree, NodeId tensor, const Placement &from,
+                   const Placement &to) const;
+  /// The same as moveSeconds for what a node needs: nothing where what a rank stores covers what it
+  /// needs. \param isTraveller chunks of it are sent, which must lie as they are needed
   double supplySeconds(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
                        bool isTraveller) const;
+
+  double supplyBound(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
+                     bool isTraveller) const;
 
   /// Seconds that are charged for an input that is read into a placement: what the busiest rank
   /// reads beyond an even share of all ranks, as Machine::inputCopies has it.
@@ -72,7 +77,10 @@ private:
 
   struct Hash {
     std::size_t operator()(const std::vector<int64_t> &key) const {
-      return llvm::hash_combine_range(key.begin(), key.end());
+      std::size_t hash = 0;
+      for (const int64_t part : key)
+        hash = hash * 31 + static_cast<std::size_t>(part);
+      return hash;
     }
   };
 

@@ -48,6 +48,20 @@ int64_t powerBelow(int64_t bound, int power) {
   return result;
 }
 
+/// From 2 on, in ascending order.
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> small, large;
+  for (int64_t divisor = 1; divisor <= number / divisor; ++divisor)
+    if (number % divisor == 0) {
+      if (divisor > 1)
+        small.push_back(divisor);
+      if (number / divisor > divisor)
+        large.push_back(number / divisor);
+    }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
 class Enumeration {
 public:
   Enumeration(const Tree &tree, NodeId node, const Machine &machine, int64_t ranks,
@@ -80,7 +94,7 @@ public:
         byTime.push_back(&candidate);
     llvm::stable_sort(byTime,
                       [](const Found *a, const Found *b) { return a->seconds < b->seconds; });
-    std::map<std::vector<DimClass>, std::size_t> ofKind;
+    std::map<Kind, std::size_t> ofKind;
     std::set<int64_t> sizes;
     std::set<DimClass> lines;
     std::vector<WorkCut> kept;
@@ -104,6 +118,9 @@ public:
   }
 
 private:
+  /// Of how many axes the dims are of each class.
+  using Kind = std::array<std::size_t, 4>;
+
   /// A cut, by the indices of its dims in the list.
   struct Found {
     double seconds;
@@ -148,6 +165,7 @@ private:
   }
 
   void enumerate(int64_t size, std::size_t mostAxes) {
+    divisors = divisorsOf(size);
     for (std::size_t axes = 1; axes <= mostAxes; ++axes)
       if (size > 1)
         addAxis(size, axes, 0);
@@ -162,16 +180,18 @@ private:
         found.push_back({seconds, extents, loops});
       return;
     }
-    for (int64_t extent = 2; extent <= size; ++extent) {
+    for (const int64_t extent : divisors) {
       if (size % extent != 0 || (axes == 1) != (extent == size))
         continue;
+      extents.push_back(extent);
+      stages.push_back(std::log2(static_cast<double>(extent)));
       for (std::size_t d = firstDim; d < dims.size(); ++d) {
-        extents.push_back(extent);
         loops.push_back(d);
         addAxis(size / extent, axes - 1, d);
-        extents.pop_back();
         loops.pop_back();
       }
+      extents.pop_back();
+      stages.pop_back();
     }
   }
 
@@ -182,12 +202,11 @@ private:
     return cut;
   }
 
-  std::vector<DimClass> kindOf(const Found &of) const {
-    std::vector<DimClass> classes;
+  Kind kindOf(const Found &of) const {
+    Kind kind = {};
     for (const std::size_t loop : of.loops)
-      classes.push_back(dims[loop].dimClass);
-    llvm::sort(classes);
-    return classes;
+      ++kind[static_cast<std::size_t>(dims[loop].dimClass)];
+    return kind;
   }
 
   struct Volumes {
@@ -211,7 +230,7 @@ private:
     for (std::size_t axis = 0; axis < loops.size(); ++axis)
       for (std::size_t role = 0; role < 3; ++role)
         if (!dims[loops[axis]].in[role])
-          messages += std::log2(static_cast<double>(extents[axis]));
+          messages += stages[axis];
     double touched = 0, moved = 0;
     for (std::size_t role = 0; role < 3; ++role) {
       touched += block.of[role];
@@ -251,8 +270,10 @@ private:
   std::array<double, 3> shares = {}; ///< elements of each tensor over all ranks, by role
   double bridge = 0;                 ///< seconds to move every tensor twice, all ranks a share
   llvm::SmallVector<int64_t, kMostAxes> extents;
+  llvm::SmallVector<double, kMostAxes> stages; ///< by axis: the logarithm of the extent
   llvm::SmallVector<std::size_t, kMostAxes> loops;
   double best = std::numeric_limits<double>::infinity(); ///< seconds of the cuts so far
+  std::vector<int64_t> divisors;                         ///< of the size of the present grids
   std::vector<Found> found;
 };
 

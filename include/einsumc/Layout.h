@@ -11,6 +11,7 @@
 #ifndef EINSUMC_LAYOUT_H
 #define EINSUMC_LAYOUT_H
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
@@ -110,6 +111,10 @@ struct Layout {
   bool hasPartial() const;
   /// The number of elements a rank stores.
   int64_t localSize(int64_t rank) const;
+  /// The number of elements that the grid's first rank stores, which has the largest block.
+  int64_t largestSize() const { return largestSize(axes.size()); }
+  /// The same of what it has once it has collected all blocks along an axis.
+  int64_t largestSize(std::size_t collected) const;
   bool operator==(const Layout &) const = default;
 };
 

@@ -351,6 +351,43 @@ TEST(Transfers, volumesOnLargerGrids) {
   }
 }
 
+/// Grids and extents of small factors: blocks are often the same, however many axes cut them.
+TEST(Transfers, volumesOfEvenBlocks) {
+  RandomLayouts random(6);
+  const auto evenGrid = [&] {
+    Grid grid;
+    for (int64_t axes = random.number(1, 3); axes > 0; --axes)
+      grid.extents.push_back(int64_t{1} << random.number(0, 2));
+    return grid;
+  };
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::vector<int64_t> extents(static_cast<std::size_t>(random.number(1, 2)));
+    for (int64_t &extent : extents)
+      extent = random.number(0, 3) == 0 ? random.number(1, 70) : 64;
+    const Grid from = evenGrid(), to = evenGrid();
+    const Layout source = random.layout(extents, from, true);
+    const Layout target = random.layout(extents, to, false);
+    SCOPED_TRACE(describe(source) + " -> " + describe(target));
+    ASSERT_EQ(transferVolume(source, target), volumeByDefinition(source, target, 64));
+  }
+}
+
+TEST(Layout, theFirstRankHasTheLargestBlock) {
+  RandomLayouts random(7);
+  for (int trial = 0; trial < 1000; ++trial) {
+    const Layout layout = random.layout(random.extents(), 24, true);
+    SCOPED_TRACE(describe(layout));
+    ASSERT_EQ(layout.largestSize(), layout.localSize(layout.grid.firstRank));
+    for (int64_t rank = 0; rank < 24; ++rank)
+      ASSERT_LE(layout.localSize(rank), layout.largestSize());
+    for (std::size_t axis = 0; axis < layout.axes.size(); ++axis) {
+      Layout collected = layout;
+      collected.axes[axis] = copied();
+      ASSERT_EQ(layout.largestSize(axis), collected.largestSize());
+    }
+  }
+}
+
 /// How many other ranks each rank sends to.
 std::vector<int64_t> receiversOf(const Layout &source, const Layout &target, int64_t ranks) {
   std::vector<int64_t> count(static_cast<std::size_t>(ranks), 0);

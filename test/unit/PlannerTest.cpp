@@ -135,8 +135,11 @@ public:
       : tree(tree), node(node), ranks(ranks), dims(tree.iterationDims(node)) {}
 
   std::vector<NodeSchedule> run() {
-    found.push_back({{{ranks}, 0}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}});
-    found.push_back({{{1}, 0}, {AxisSchedule{std::nullopt, copied(), Movement::None, 1}}});
+    for (const int64_t size : {ranks, int64_t{1}}) {
+      NodeSchedule same{{{size}, 0}, {}};
+      same.axes.push_back({std::nullopt, copied(), Movement::None, 1});
+      found.push_back(std::move(same));
+    }
     add({{{}, 0}, {}});
     return std::move(found);
   }
@@ -357,6 +360,47 @@ TEST(Planner, findsTheFastestCandidatesFirst) {
         const Candidate again = candidateOf(tree, id, all[c].schedule, machine, transfers);
         ASSERT_EQ(again.score, all[c].score);
       }
+    }
+  }
+}
+
+TEST(Planner, boundsOfSchedulesAreNoMoreThanTheirSeconds) {
+  RandomTrees random(8);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Tree tree = random.next(false);
+    const Machine machine = randomMachine(random);
+    const auto ranks = random.pick<int64_t>({2, 4, 6, 8});
+    const TransferCost transfers(machine, ranks);
+    const NodeId node = tree.size() - 1;
+    RunCosts costs(tree, node, machine, transfers);
+    for (const NodeSchedule &on : AllSchedules(tree, node, ranks).run()) {
+      const double bound = costs.bound(on, steppingOf(tree, node, on));
+      ASSERT_LE(bound, costs.of(on).seconds) << nodeScheduleText(tree, node, on);
+    }
+  }
+}
+
+TEST(Planner, findsTheSameForNodesThatDifferInNamesAlone) {
+  const Tree tree = treeOf(
+      "dim a = 64, b = 300, c = 40, d = 64, e = 300, f = 40, g = 300, h = 64;"
+      "input X[a, b]; input Y[b, c]; input Z[d, e]; input W[e, f]; input V[g, h]; input U[f, g] at "
+      "root; T[a, c] = X[a, b] * Y[b, c]; S[d, f] = Z[d, e] * W[e, f]; R[f, h] = U[f, g] * V[g, h];"
+      "Q[d, h] = S[d, f] * R[f, h]; output P[a, c, d, h] = T[a, c] * Q[d, h];");
+  const Machine machine;
+  constexpr int64_t kRanks = 12;
+  CandidateLists lists(tree, machine, kRanks);
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    const std::vector<Candidate> &found = lists.of(id, {0, kRanks}, false);
+    const std::vector<Candidate> own = candidatesOf(tree, id, machine, lists.transfers, {0, kRanks},
+                                                    lifetimesFrom(tree, id), limitsFor(tree));
+    ASSERT_EQ(found.size(), own.size());
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      EXPECT_EQ(found[c].schedule, own[c].schedule);
+      EXPECT_EQ(found[c].score, own[c].score);
+      EXPECT_EQ(found[c].needs, own[c].needs);
+      EXPECT_EQ(found[c].home, own[c].home);
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace einsumc::test {
@@ -46,7 +47,11 @@ public:
   }
 
   Layout layout(const std::vector<int64_t> &extents, int64_t ranks, bool mayBePartial) {
-    Layout result{extents, grid(ranks), {}};
+    return layout(extents, grid(ranks), mayBePartial);
+  }
+
+  Layout layout(const std::vector<int64_t> &extents, Grid grid, bool mayBePartial) {
+    Layout result{extents, std::move(grid), {}};
     for (std::size_t axis = 0; axis < result.grid.extents.size(); ++axis)
       result.axes.push_back(placement(extents.size(), mayBePartial));
     return result;
