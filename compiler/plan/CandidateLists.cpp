@@ -57,7 +57,10 @@ CandidateLists::Shape CandidateLists::shapeOf(NodeId node) const {
     shape.push_back(lifetimes[static_cast<std::size_t>(dim)]);
   }
   for (const Role role : rolesOf(tree, node)) {
-    shape.push_back(isAtRoot(tensorOf(tree, node, role)) ? -2 : -1);
+    const NodeId tensor = tensorOf(tree, node, role);
+    shape.push_back(isAtRoot(tensor) ? -2 : -1);
+    // Rings over what is spent need less memory.
+    shape.push_back(role != Role::C && isReadLast(tree, node, tensor) ? 1 : 0);
     for (const DimId dim : dimsOf(tree, node, role))
       shape.push_back(indexIn(dims, dim));
   }
