@@ -29,7 +29,7 @@ using namespace tiles;
 
 /// What rows should be multiples of: the blocks that kernels sum in registers, which are whole
 /// cache lines, too.
-template <class T> constexpr int64_t kStepM = kPanelVectors *simd::kLanes<T>;
+template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
 } // namespace
 
@@ -163,10 +163,12 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   // do not, so a tile of them has to fit the first-level cache.
   const int64_t rows = kBytes / static_cast<int64_t>(sizeof(T)) / sideK.elements(0);
   const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
-  const bool isStreamed =
-      result == Result::Buffered && format.pastCaches && !format.resultInScratch;
-  const int64_t longest = isPacked ? (isStreamed ? kMostPanelVectors * simd::kLanes<T> : kStepM<T>)
-                                   : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
+  const bool areColumnsTogether = result == Result::Buffered && format.pastCaches &&
+                                  !format.resultInScratch && sideM.strideInC() == 1 &&
+                                  sideN.strideInC() == sideM.runLength(0);
+  const int64_t longest =
+      isPacked ? (areColumnsTogether ? kMostPanelVectors * simd::kLanes<T> : kStepM<T>)
+               : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
   sideM.cut({.dims = format.panelDims,
              .count = format.panelCount,
              .rows = format.panelRows,
@@ -176,7 +178,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .inRuns = inRuns});
   // Columns that are next to each other in C are written together: tiles have all of them, or as
   // many times as many as go.
-  const int64_t run = isStreamed ? std::min(sideN.runLength(0), kMostN) : 1;
+  const int64_t run = areColumnsTogether ? std::min(sideN.runLength(0), kMostN) : 1;
   sideN.cut({.rowStride = format.bN,
              .longest = kMostN / run * run,
              .multiple = run > 1 && run < kMostN ? run : kStepN,

@@ -104,8 +104,7 @@ template <class T, int First, class V>
 inline typename VectorOf<T, sizeof(V) / 2>::type halfOf(V value) {
   return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
     return __builtin_shufflevector(value, value, (First + Lane)...);
-  }
-  (std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
+  }(std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
 }
 
 /// The sum of the lanes, halves first.

@@ -20,11 +20,11 @@ namespace einsumc {
 
 /// Elements between the columns of a buffer.
 template <class T>
-inline constexpr int64_t
-    kBufferColumn = std::max<int64_t>(tiles::kMostM, tiles::kMostPanelVectors *simd::kLanes<T>);
+inline constexpr int64_t kBufferColumn =
+    std::max<int64_t>(tiles::kMostM, tiles::kMostPanelVectors * simd::kLanes<T>);
 /// Elements of a buffer: of the last column more than it has are read.
 template <class T>
-inline constexpr int64_t kBufferElements = kBufferColumn<T> *tiles::kMostN + simd::kLanes<T>;
+inline constexpr int64_t kBufferElements = kBufferColumn<T> * tiles::kMostN + simd::kLanes<T>;
 
 /// Fetches columns of so many rows that are to be written.
 template <class T> void fetchRows(const T *c, int64_t rows, int64_t stride, int64_t columns) {

@@ -188,7 +188,7 @@ private:
   }
 
   int64_t columnTogether() const {
-    if (choice.kBlocks > 1 ||
+    if (choice.kBlocks > 1 || choice.rowsAsIn != Role::C ||
         dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
       return 0;
     int64_t rows = 1, columns = 1; // Neighbours in C, first along m.

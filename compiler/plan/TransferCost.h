@@ -39,11 +39,11 @@ public:
   /// \pre where there are partial sums, from and to differ along their axes alone
   double moveBound(const Tree &tree, NodeId tensor, const Placement &from,
                    const Placement &to) const;
-  /// The same as moveSeconds for what a node needs: nothing where what a rank stores covers what it
-  /// needs. \param isTraveller chunks of it are sent, which must lie as they are needed
+  /// The same as moveSeconds for what a node needs: nothing where what a rank stores covers it.
+  /// \param isTraveller chunks of it are sent, which must lie as they are needed
   double supplySeconds(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
                        bool isTraveller) const;
-
+  /// The same as moveBound for supplySeconds.
   double supplyBound(const Tree &tree, NodeId tensor, const Placement &from, const Placement &to,
                      bool isTraveller) const;
 

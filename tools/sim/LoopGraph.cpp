@@ -60,8 +60,7 @@ private:
     for (std::size_t r = 0; r < count; ++r)
       atStep[r].resize(parts[r].steps.size());
     collectives.clear();
-    lendsItsPlace =
-        current().isSpent && !isResult() && chunkMemory(stepping, traveller).homeSlots > 0;
+    lendsItsPlace = !isResult() && chunkMemory(stepping, traveller).homeSlots > 0;
     if (current().movement == StepMovement::Stream)
       addStream();
     else
