@@ -288,16 +288,20 @@ bool Layout::hasPartial() const { return !axesOfKind(*this, AxisKind::Partial).e
 
 int64_t Layout::localSize(int64_t rank) const { return holds(rank) ? volume(box(rank)) : 0; }
 
+int64_t partsAlong(const Grid &grid, const std::vector<AxisPlacement> &axes, std::size_t position,
+                   std::size_t except) {
+  int64_t parts = 1;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (axis != except && axes[axis].kind == AxisKind::Split &&
+        axes[axis].position == static_cast<int>(position))
+      parts *= grid.extents[axis];
+  return parts;
+}
+
 int64_t Layout::largestSize(std::size_t collected) const {
   int64_t size = 1;
-  for (std::size_t position = 0; position < extents.size(); ++position) {
-    int64_t parts = 1; // The first of these is the same in however many steps they are cut.
-    for (std::size_t axis = 0; axis < axes.size(); ++axis)
-      if (axis != collected && axes[axis].kind == AxisKind::Split &&
-          axes[axis].position == static_cast<int>(position))
-        parts *= grid.extents[axis];
-    size *= (extents[position] + parts - 1) / parts;
-  }
+  for (std::size_t position = 0; position < extents.size(); ++position)
+    size *= firstBlock(extents[position], partsAlong(grid, axes, position, collected));
   return size;
 }
 

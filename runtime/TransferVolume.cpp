@@ -109,7 +109,7 @@ public:
   bool areEven() const { return extent % parts() == 0; }
 
   /// The size of the first interval, which is the largest.
-  int64_t firstSize() const { return (extent + parts() - 1) / parts(); }
+  int64_t firstSize() const { return firstBlock(extent, parts()); }
 
   /// By how much the index of the interval grows with a digit that is part of a coordinate.
   std::size_t weightOf(const Digit &digit) const {

@@ -40,9 +40,6 @@ AxisPlacement placementOnAxis(const Tree &tree, NodeId node, const AxisSchedule 
   return role == Role::C ? partial() : copied();
 }
 
-/// Of an extent cut over so many parts, by one axis or by several: the first, which is the largest.
-int64_t firstBlock(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
-
 StepMovement stepMovement(Movement movement) {
   switch (movement) {
   case Movement::Bcast:
@@ -157,14 +154,10 @@ bool has(const Placement &placement, AxisKind kind) {
 double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement) {
   int64_t bytes = sizeInBytes(tree.elementType());
   const std::vector<DimId> &dims = tree.node(tensor).dims;
-  for (std::size_t position = 0; position < dims.size(); ++position) {
-    int64_t parts = 1;
-    for (std::size_t axis = 0; axis < placement.axes.size(); ++axis)
-      if (placement.axes[axis].kind == AxisKind::Split &&
-          placement.axes[axis].position == static_cast<int>(position))
-        parts *= placement.grid.extents[axis];
-    bytes *= firstBlock(tree.dim(dims[position]).extent, parts);
-  }
+  for (std::size_t position = 0; position < dims.size(); ++position)
+    bytes *= firstBlock(
+        tree.dim(dims[position]).extent,
+        partsAlong(placement.grid, placement.axes, position, placement.axes.size()));
   return static_cast<double>(bytes);
 }
 

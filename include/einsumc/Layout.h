@@ -93,6 +93,14 @@ inline AxisPlacement copied() { return {AxisKind::Copy, 0, 0}; }
 inline AxisPlacement partial() { return {AxisKind::Partial, 0, 0}; }
 inline AxisPlacement atRoot() { return {AxisKind::Root, 0, 0}; }
 
+/// Of an extent that is cut into so many parts, in one step or in several: the first block, which is
+/// the largest.
+constexpr int64_t firstBlock(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
+
+/// The parts into which the axes of a grid cut a tensor's position, all axes but `except`.
+int64_t partsAlong(const Grid &grid, const std::vector<AxisPlacement> &axes, std::size_t position,
+                   std::size_t except);
+
 /// A tensor's extents and how it lies on a grid: everything that says which element is where.
 struct Layout {
   std::vector<int64_t> extents; ///< one a position, in storage order (the last is the fastest)
