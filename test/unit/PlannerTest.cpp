@@ -380,29 +380,45 @@ TEST(Planner, boundsOfSchedulesAreNoMoreThanTheirSeconds) {
   }
 }
 
+/// Expects that every node has the candidates of a list of its own.
+void expectOwnCandidates(const Tree &tree, int64_t ranks, bool isSparing) {
+  const Machine machine;
+  CandidateLists lists(tree, machine, ranks);
+  CandidateLimits limits = limitsFor(tree);
+  limits.isSparing = isSparing;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.node(id).kind == NodeKind::Input)
+      continue;
+    const std::vector<Candidate> &found = lists.of(id, {0, ranks}, isSparing);
+    const std::vector<Candidate> own = candidatesOf(tree, id, machine, lists.transfers, {0, ranks},
+                                                    lifetimesFrom(tree, id), limits);
+    ASSERT_EQ(found.size(), own.size());
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      EXPECT_EQ(found[c].schedule, own[c].schedule);
+      EXPECT_EQ(found[c].score, own[c].score);
+      EXPECT_EQ(found[c].needs, own[c].needs);
+      EXPECT_EQ(found[c].bytes, own[c].bytes);
+      EXPECT_EQ(found[c].home, own[c].home);
+    }
+  }
+}
+
 TEST(Planner, findsTheSameForNodesThatDifferInNamesAlone) {
   const Tree tree = treeOf(
       "dim a = 64, b = 300, c = 40, d = 64, e = 300, f = 40, g = 300, h = 64;"
       "input X[a, b]; input Y[b, c]; input Z[d, e]; input W[e, f]; input V[g, h]; input U[f, g] at "
       "root; T[a, c] = X[a, b] * Y[b, c]; S[d, f] = Z[d, e] * W[e, f]; R[f, h] = U[f, g] * V[g, h];"
       "Q[d, h] = S[d, f] * R[f, h]; output P[a, c, d, h] = T[a, c] * Q[d, h];");
-  const Machine machine;
-  constexpr int64_t kRanks = 12;
-  CandidateLists lists(tree, machine, kRanks);
-  for (NodeId id = 0; id < tree.size(); ++id) {
-    if (tree.node(id).kind == NodeKind::Input)
-      continue;
-    const std::vector<Candidate> &found = lists.of(id, {0, kRanks}, false);
-    const std::vector<Candidate> own = candidatesOf(tree, id, machine, lists.transfers, {0, kRanks},
-                                                    lifetimesFrom(tree, id), limitsFor(tree));
-    ASSERT_EQ(found.size(), own.size());
-    for (std::size_t c = 0; c < own.size(); ++c) {
-      EXPECT_EQ(found[c].schedule, own[c].schedule);
-      EXPECT_EQ(found[c].score, own[c].score);
-      EXPECT_EQ(found[c].needs, own[c].needs);
-      EXPECT_EQ(found[c].home, own[c].home);
-    }
-  }
+  expectOwnCandidates(tree, 12, false);
+}
+
+/// Rings over a tensor that is read for the last time need less memory than those over an input.
+TEST(Planner, findsTheBytesOfNodesByWhoReadsTheirOperands) {
+  const Tree tree = treeOf(
+      "dim a = 64, b = 64, c = 64, d = 64, e = 64; input X[a, b]; input Y[b, c];"
+      "input Z[c, d]; input W[d, e]; T[a, c] = X[a, b] * Y[b, c]; S[a, d] = T[a, c] * Z[c, d];"
+      "R[a, e] = S[a, d] * W[d, e]; output P[a, d, e] = S[a, d] * R[a, e];");
+  expectOwnCandidates(tree, 4, true);
 }
 
 TEST(Planner, losesHardlyAnythingByWhatItLeavesOut) {
