@@ -32,6 +32,19 @@ constexpr int64_t kMostRows = 96, kMostBuffered = 96;
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 
+/// The sums of a part where the rows of A lie far apart. A processor keeps the addresses of few
+/// large pages at hand (32 are usual): those of this part and of the next are to be among them, if
+/// these are not too short then for their results to be added up so often.
+template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
+  constexpr int64_t kPageBytes = 2 << 20, kPages = 14, kLeast = 40;
+  if (rowsOfA.size() < 2)
+    return kMostSums<T>;
+  const int64_t bytes = (rowsOfA.back() - rowsOfA.front()) * static_cast<int64_t>(sizeof(T));
+  const int64_t distance = bytes / static_cast<int64_t>(rowsOfA.size() - 1);
+  const int64_t onPages = kPages * kPageBytes / std::max<int64_t>(distance, 1);
+  return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
+}
+
 /// By index, the first dim the fastest: where it lies.
 std::vector<int64_t> offsets(std::initializer_list<BlockDim> dims, int64_t BlockDim::*step) {
   std::vector<int64_t> result = {0};
@@ -54,7 +67,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> n,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
-      columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)) {
+      columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)),
+      sumsInPart(mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)
@@ -157,7 +171,7 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     return;
   alignas(64) T buffer[kMostRows * kMostBuffered];
   const Operands operands{a, b, c, scratch, buffer, accumulate};
-  const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), kMostSums<T>);
+  const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsInPart);
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
   Block lastBlock;

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -199,6 +200,32 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
                                           {M0, K1, M1, K0, M2}, {K1, N0, K0, N1},
                                           {M0, N0, M1, N1, M2}, rows % 16);
       });
+}
+
+/// Rows on so many pages that few of them make up a part.
+TYPED_TEST(FetchingKernelTest, FarRows) {
+  constexpr int64_t kRows = 40, kColumns = 5, kSums = 100,
+                    kDistance = (700 << 10) / sizeof(TypeParam);
+  // Most of it is never touched.
+  const auto a = std::make_unique_for_overwrite<TypeParam[]>((kSums - 1) * kDistance + kRows);
+  std::vector<TypeParam> b(kColumns * kSums), packed(tiles::kFetchingColumns * kSums);
+  std::vector<TypeParam> c(kRows * kColumns, -1), expected(kRows * kColumns);
+  for (int64_t k = 0; k < kSums; ++k) {
+    for (int64_t m = 0; m < kRows; ++m)
+      a[static_cast<std::size_t>(k * kDistance + m)] = static_cast<TypeParam>((k + 3 * m) % 7 - 3);
+    for (int64_t n = 0; n < kColumns; ++n)
+      b[static_cast<std::size_t>(n * kSums + k)] = static_cast<TypeParam>((2 * k + n) % 5 - 2);
+    for (int64_t n = 0; n < kColumns; ++n)
+      for (int64_t m = 0; m < kRows; ++m)
+        expected[static_cast<std::size_t>(n * kRows + m)] +=
+            static_cast<TypeParam>(((k + 3 * m) % 7 - 3) * ((2 * k + n) % 5 - 2));
+  }
+  const FetchingKernel<TypeParam> kernel({{kRows, kRows, 1, 0, 1}},
+                                         {{kColumns, kColumns, 0, kSums, kRows}},
+                                         {{kSums, kSums, kDistance, 1, 0}}, {});
+  kernel.packB(packed.data(), b.data());
+  kernel(a.get(), packed.data(), c.data(), nullptr, {kRows}, false);
+  EXPECT_EQ(c, expected);
 }
 
 /// C is contiguous along other dims than A.
