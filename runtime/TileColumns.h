@@ -18,10 +18,12 @@
 
 namespace einsumc {
 
+/// The most elements along m of tiles whose columns are brought together.
+template <class T>
+inline constexpr int64_t kMostTogether = simd::kLanes<T> * tiles::kMostPanelVectors;
 /// Elements between the columns of a buffer.
 template <class T>
-inline constexpr int64_t kBufferColumn =
-    std::max<int64_t>(tiles::kMostM, tiles::kMostPanelVectors * simd::kLanes<T>);
+inline constexpr int64_t kBufferColumn = std::max(tiles::kMostM, kMostTogether<T>);
 /// Elements of a buffer: of the last column more than it has are read.
 template <class T>
 inline constexpr int64_t kBufferElements = kBufferColumn<T> * tiles::kMostN + simd::kLanes<T>;

@@ -155,9 +155,9 @@ double blockBytes(const Tree &tree, NodeId tensor, const Placement &placement) {
   int64_t bytes = sizeInBytes(tree.elementType());
   const std::vector<DimId> &dims = tree.node(tensor).dims;
   for (std::size_t position = 0; position < dims.size(); ++position)
-    bytes *= firstBlock(
-        tree.dim(dims[position]).extent,
-        partsAlong(placement.grid, placement.axes, position, placement.axes.size()));
+    bytes *=
+        firstBlock(tree.dim(dims[position]).extent,
+                   partsAlong(placement.grid, placement.axes, position, placement.axes.size()));
   return static_cast<double>(bytes);
 }
 

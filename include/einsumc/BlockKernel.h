@@ -85,7 +85,7 @@ private:
   struct Tile {
     int64_t at = 0; ///< elements from the start of the block of A or B
     int64_t toC = 0;
-    std::size_t size = 0;  ///< index into the side's sizes
+    std::size_t size = 0; ///< index into the side's sizes
     std::vector<Run> runs;
   };
   using Tiles = std::vector<Tile>;

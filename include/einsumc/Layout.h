@@ -93,8 +93,8 @@ inline AxisPlacement copied() { return {AxisKind::Copy, 0, 0}; }
 inline AxisPlacement partial() { return {AxisKind::Partial, 0, 0}; }
 inline AxisPlacement atRoot() { return {AxisKind::Root, 0, 0}; }
 
-/// Of an extent that is cut into so many parts, in one step or in several: the first block, which is
-/// the largest.
+/// Of an extent that is cut into so many parts, in one step or in several: the first block, which
+/// is the largest.
 constexpr int64_t firstBlock(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
 
 /// The parts into which the axes of a grid cut a tensor's position, all axes but `except`.

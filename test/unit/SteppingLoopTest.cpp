@@ -52,8 +52,8 @@ int64_t inputOf(std::size_t role, const Index &i, int64_t run) {
 template <class T> class Stepped {
 public:
   Stepped(Session &session, const SteppingCase &of, std::size_t maxPiece, int tag = 100)
-      : session(session),
-        of(of), memoryLayouts{layoutOfMemory(0), layoutOfMemory(1), layoutOfMemory(2)},
+      : session(session), of(of),
+        memoryLayouts{layoutOfMemory(0), layoutOfMemory(1), layoutOfMemory(2)},
         storage(session.memory(), session.rank(), sizeof(T),
                 {{&memoryLayouts[0], offset(0)},
                  {&memoryLayouts[1], offset(1)},
@@ -406,8 +406,8 @@ void throwInTheMiddle(Session &session, const SteppingCase &of, std::size_t afte
 }
 
 TEST_F(SteppingLoops, errorsInTheMiddleDoNotHang) {
-  // What was given up must not meet later messages: libraries give the context of a communicator that
-  // is gone to the next one.
+  // What was given up must not meet later messages: libraries give the context of a communicator
+  // that is gone to the next one.
   std::deque<Session> sessions;
   for (const StepMovement movement : kMovements)
     for (std::size_t after = 0; after < 2; ++after) {

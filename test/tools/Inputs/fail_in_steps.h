@@ -1,6 +1,6 @@
-// Failures in the middle of a stepping loop, for emitted programs: rank 1 throws in the second step of
-// the node that FAIL_IN names or, where PID_FILE says so, writes its process id there and waits to be
-// killed.
+// Failures in the middle of a stepping loop, for emitted programs: rank 1 throws in the second step
+// of the node that FAIL_IN names or, where PID_FILE says so, writes its process id there and waits
+// to be killed.
 
 #include <unistd.h>
 
