@@ -17,8 +17,9 @@ namespace {
 /// Sums under way at once: as many as hide the latency of an addition.
 constexpr int kSumsAtOnce = 8;
 
-/// Some vectors of c, the last one loaded and stored by \p access, for Rows x Columns of m x n.
-template <class T, int Rows, int Columns, int Vectors, class Access>
+/// Some vectors of c, loaded and stored by \p access, for Rows x Columns of m x n. B is the same
+/// for all of c, or has it next to each other as A and C do.
+template <class T, int Rows, int Columns, bool IsSameB, int Vectors, class Access>
 void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T *b, T *c) {
   using Vector = simd::Vector<T>;
   constexpr int kLanes = simd::kLanes<T>;
@@ -28,7 +29,12 @@ void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v)
       addProducts<Rows, Columns>([&](int i) { return access.load(a + i * aM + v * kLanes); },
-                                 [&](int j) { return access.load(b + j * bN + v * kLanes); },
+                                 [&](int j) {
+                                   if constexpr (IsSameB)
+                                     return simd::broadcast<T>(b[j * bN]);
+                                   else
+                                     return access.load(b + j * bN + v * kLanes);
+                                 },
                                  [&](int i, int j) -> auto & { return sums[v][i][j]; });
   }
 #pragma GCC unroll 8
@@ -52,19 +58,43 @@ template <class T> struct WholeVectors {
   }
 };
 
+/// \pre the tile does not accumulate, and targets are aligned
+template <class T> struct WholeVectorsPastCaches : WholeVectors<T> {
+  template <bool Accumulate> void put(T *target, simd::Vector<T> value) const {
+    simd::storePastCaches(target, value);
+  }
+};
+
 /// All of c for Rows x Columns of m x n.
-template <class T, int Rows, int Columns>
+template <class T, int Rows, int Columns, bool IsSameB = false>
 void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
   constexpr int kLanes = simd::kLanes<T>, kVectors = kSumsAtOnce / (Rows * Columns);
-  const WholeVectors<T> whole;
   int64_t i = 0;
-  for (; i + kVectors * kLanes <= s.c; i += kVectors * kLanes)
-    multiplyBlock<T, Rows, Columns, kVectors>(s, whole, a + i, b + i, c + i);
-  for (; i + kLanes <= s.c; i += kLanes)
-    multiplyBlock<T, Rows, Columns, 1>(s, whole, a + i, b + i, c + i);
+  const auto block = [&]<int Vectors>(const auto &access) {
+    multiplyBlock<T, Rows, Columns, IsSameB, Vectors>(s, access, a + i, IsSameB ? b : b + i, c + i);
+  };
+  const auto masked = [&](int64_t count) {
+    block.template operator()<1>(simd::LaneMask<T>(static_cast<int>(count)));
+    i += count;
+  };
+  const auto whole = [&](const auto &access) {
+    for (; i + kVectors * kLanes <= s.c; i += kVectors * kLanes)
+      block.template operator()<kVectors>(access);
+    for (; i + kLanes <= s.c; i += kLanes)
+      block.template operator()<1>(access);
+  };
+  const bool areAlike = (Rows == 1 || s.cM % kLanes == 0) && (Columns == 1 || s.cN % kLanes == 0);
+  if (s.pastCaches && !s.accumulate && areAlike) {
+    const auto past =
+        static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes / sizeof(T));
+    if (past > 0)
+      masked(std::min(kLanes - past, s.c));
+    whole(WholeVectorsPastCaches<T>());
+  } else {
+    whole(WholeVectors<T>());
+  }
   if (i < s.c)
-    multiplyBlock<T, Rows, Columns, 1>(s, simd::LaneMask<T>(static_cast<int>(s.c - i)), a + i,
-                                       b + i, c + i);
+    masked(s.c - i);
 }
 
 template <class T, int Rows> void multiplyRows(const TileShape &s, const T *a, const T *b, T *c) {
@@ -96,7 +126,18 @@ template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b
   }
 }
 
+template <class T> void multiplyScaled(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  TileShape row;
+  row.c = s.m;
+  row.accumulate = s.accumulate;
+  row.pastCaches = s.pastCaches;
+  for (int64_t i = 0; i < s.c; ++i)
+    multiplyColumns<T, 1, 1, true>(row, a + i * s.aC, b + i * s.bC, c + i * s.cC);
+}
+
 template void multiplyBatch(const TileShape &, const float *, const float *, float *) noexcept;
 template void multiplyBatch(const TileShape &, const double *, const double *, double *) noexcept;
+template void multiplyScaled(const TileShape &, const float *, const float *, float *) noexcept;
+template void multiplyScaled(const TileShape &, const double *, const double *, double *) noexcept;
 
 } // namespace einsumc

@@ -6,12 +6,16 @@
 
 #include "PortableKernel.h"
 
+#include "SimdVector.h"
+
 namespace einsumc {
 
 namespace {
 
 /// Extents from which on a packed element is used often enough to pay for packing it.
 constexpr int64_t kPacking = 8;
+/// The most vectors of a row that one block in registers has.
+constexpr int64_t kLongRowVectors = 8;
 
 } // namespace
 
@@ -30,8 +34,10 @@ bool shouldExchange(const TileShape &s) {
 }
 
 template <class T> TileFunction<T> portableTile(const TileShape &s) {
-  if (isRow(s.m, s.aM) && s.cM == 1)
-    return multiplyPanels<T>;
+  if (isRow(s.m, s.aM) && s.cM == 1) {
+    const bool areLongRows = s.n == 1 && s.k == 1 && s.m > kLongRowVectors * simd::kLanes<T>;
+    return areLongRows ? multiplyScaled<T> : multiplyPanels<T>;
+  }
   if (isRow(s.c, s.aC) && s.bC == 1 && s.cC == 1)
     return multiplyBatch<T>;
   const bool isPackable = s.m >= kPacking && s.n >= kPacking;

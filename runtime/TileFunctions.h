@@ -23,6 +23,9 @@ template <class T> void multiplyPanels(const TileShape &s, const T *a, const T *
 /// Vectorised over c, with blocks of m x n in registers. \pre aC == 1, bC == 1 and cC == 1
 template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 
+/// Rows of A, each times one element of B. \pre aM == 1, cM == 1, and n and k are 1
+template <class T> void multiplyScaled(const TileShape &s, const T *a, const T *b, T *c) noexcept;
+
 /// Vectorised over k, with blocks of m x n in registers. \pre aK == 1 and bK == 1
 template <class T> void multiplyDots(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 

@@ -57,6 +57,8 @@ template <class T> bool isWorthGenerating(const TileShape &s) {
 
 } // namespace
 
+void endStoresPastCaches() noexcept { simd::endStoresPastCaches(); }
+
 template <class T> struct TileKernel<T>::Runs {
   static void nothing(const TileKernel & /*kernel*/, const T * /*a*/, const T * /*b*/,
                       T * /*c*/) noexcept {}

@@ -88,6 +88,8 @@ private:
     addField(fields, "cC", strideAlong(Role::C, nest.c));
     addField(fields, "cM", strideAlong(Role::C, nest.m));
     addField(fields, "cN", strideAlong(Role::C, nest.n));
+    if (nest.resultPastCaches)
+      fields.emplace_back(".pastCaches = true");
     emitKernelComment("Tiles of c x m x n x k");
     members << "const ec::TileKernelSet<" << type << "> " << kernel << "{" << range(nest.c) << ", "
             << range(nest.m) << ", " << range(nest.n) << ", " << range(nest.k) << ", {"
@@ -269,6 +271,8 @@ private:
                 nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
     emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
     emitTask(firstSum());
+    if (nest.kernel == NestKernel::Stream && nest.resultPastCaches)
+      body << "ec::endStoresPastCaches(); // Before other threads read the result.\n";
     if (isRegion)
       body << "}\n";
   }

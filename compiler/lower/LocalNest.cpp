@@ -68,7 +68,7 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
     nest.dims[d].dimClass = dims[d].dimClass;
   switch (cost.kernel) {
   case NestKernel::Stream:
-    streamNest(dims, machine, nest);
+    streamNest(dims, tree.elementType(), machine, nest);
     break;
   case NestKernel::Reorder:
     reorderNest(dims, tree.elementType(), machine, nest);

@@ -16,7 +16,7 @@ namespace einsumc {
 /// through, in place.
 /// \param dims of the nest, L being A
 /// \param machine whose threads share the loops
-void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest);
+void streamNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest);
 
 /// The blocks and loops of a node that moves more than it computes, and whose tensors have their
 /// dims in different orders.

@@ -7,6 +7,8 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/Streaming.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -18,8 +20,9 @@ namespace {
 
 class StreamNest {
 public:
-  StreamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest)
-      : dims(dims), machine(machine), enough(enoughTasks(machine)), nest(nest) {}
+  StreamNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
+      : dims(dims), bytesOfResult(dims.elements(Role::C) * static_cast<double>(sizeInBytes(type))),
+        machine(machine), enough(enoughTasks(machine)), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
@@ -28,9 +31,16 @@ public:
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       steps[dim] = stepOf(dim);
     shareLoops(dims, machine, steps, nest);
+    nest.resultPastCaches = isResultWrittenOnce() && bytesOfResult >= tiles::kPastCachesBytes;
   }
 
 private:
+  bool isResultWrittenOnce() const {
+    return !nest.adds && llvm::none_of(nest.loops, [&](const NestLoop &loop) {
+      return nest.dims[loop.dim].dimClass == DimClass::K;
+    });
+  }
+
   void chooseSides() {
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
@@ -73,6 +83,7 @@ private:
   }
 
   const WorkDims &dims;
+  const double bytesOfResult;
   const Machine &machine;
   const int64_t enough;
   LocalNest &nest;
@@ -80,8 +91,8 @@ private:
 
 } // namespace
 
-void streamNest(const WorkDims &dims, const Machine &machine, LocalNest &nest) {
-  StreamNest(dims, machine, nest).run();
+void streamNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest) {
+  StreamNest(dims, type, machine, nest).run();
 }
 
 } // namespace einsumc

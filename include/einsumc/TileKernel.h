@@ -21,7 +21,13 @@ struct TileShape {
   int64_t bC = 0, bK = 0, bN = 0;
   int64_t cC = 0, cM = 0, cN = 0;
   bool accumulate = false;
+  /// C is too large to be found in a cache later: kernels that do little else than write it do so
+  /// past the caches, unless they accumulate. endStoresPastCaches must follow.
+  bool pastCaches = false;
 };
+
+/// Must follow on each thread that wrote past the caches, before other threads may read it.
+void endStoresPastCaches() noexcept;
 
 /// A kernel for one shape, fetched (and generated) once. Copies are cheap. Where LIBXSMM has a
 /// kernel for the shape it is used; else a portable one that vectorises over the role (m, n, c or

@@ -26,7 +26,8 @@ std::string print(const TileShape &s) {
   std::ostringstream out;
   out << "c " << s.c << " m " << s.m << " n " << s.n << " k " << s.k << ", A " << s.aC << " "
       << s.aM << " " << s.aK << ", B " << s.bC << " " << s.bK << " " << s.bN << ", C " << s.cC
-      << " " << s.cM << " " << s.cN << (s.accumulate ? ", accumulate" : "");
+      << " " << s.cM << " " << s.cN << (s.accumulate ? ", accumulate" : "")
+      << (s.pastCaches ? ", past the caches" : "");
   return out.str();
 }
 
@@ -126,6 +127,7 @@ TileShape randomShape(std::mt19937 &random) {
   s.bC = b[0], s.bK = b[1], s.bN = b[2];
   s.cC = c[0], s.cM = c[1], s.cN = c[2];
   s.accumulate = random() % 2;
+  s.pastCaches = random() % 2;
   return s;
 }
 
@@ -139,6 +141,7 @@ template <class T> void expectProduct(const TileShape &s, std::mt19937 &random) 
   const std::vector<T> c = expected(s, data);
   const TileKernel<T> kernel(s);
   kernel(data.a.data(), data.b.data(), data.c.data());
+  endStoresPastCaches();
   EXPECT_EQ(c, data.c) << print(s) << (kernel.isJit() ? " (LIBXSMM)" : " (portable)");
 }
 
@@ -175,6 +178,8 @@ TYPED_TEST(TileKernelTest, EachPortableFunctionWithinItsPreconditions) {
       expectFunction<TypeParam>(multiplyDots, s, this->random);
     if (s.aC == 1 && s.bC == 1 && s.cC == 1)
       expectFunction<TypeParam>(multiplyBatch, s, this->random);
+    if (s.aM == 1 && s.cM == 1 && s.n == 1 && s.k == 1)
+      expectFunction<TypeParam>(multiplyScaled, s, this->random);
     const TileShape exchanged = exchangeOperands(s);
     EXPECT_EQ(exchangeOperands(exchanged).cM, s.cM);
   }
@@ -191,6 +196,22 @@ TYPED_TEST(TileKernelTest, LongTiles) {
   // An element-wise batch longer than a block.
   expectProduct<TypeParam>({5003, 3, 3, 2, 1, 5003, 3 * 5003, 1, 5003, 2 * 5003, 1, 5003, 3 * 5003},
                            this->random);
+}
+
+/// Rows that begin and end anywhere in their lines, alike and not.
+TYPED_TEST(TileKernelTest, LongRowsPastTheCaches) {
+  for (const int64_t length : {1, 15, 16, 17, 127, 128, 129, 131, 144, 200, 1000})
+    for (const int64_t row : {length, length + 1, (length + 31) / 16 * 16})
+      for (const bool accumulate : {false, true}) {
+        // Rows times a factor each, and products of neighbours along a batch.
+        expectProduct<TypeParam>({5, length, 1, 1, row, 1, 0, 1, 0, 0, row, 1, 0, accumulate, true},
+                                 this->random);
+        expectProduct<TypeParam>(
+            {length, 3, 3, 2, 1, row, 3 * row, 1, row, 2 * row, 1, row, 3 * row, accumulate, true},
+            this->random);
+        expectProduct<TypeParam>({length, 1, 1, 1, 1, 0, 0, 1, 0, 0, 1, 0, 0, accumulate, true},
+                                 this->random);
+      }
 }
 
 TYPED_TEST(TileKernelTest, SumOfNothingIsZeroUnlessItAccumulates) {
