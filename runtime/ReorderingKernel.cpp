@@ -8,6 +8,7 @@
 
 #include "BlockLoops.h"
 #include "CopyLoops.h"
+#include "SimdVector.h"
 #include "TileFunctions.h"
 
 #include "einsumc/StridedCopy.h"
@@ -160,6 +161,8 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
            accumulate && !format.resultInScratch);
   if (format.resultInScratch)
     writeResult({unfused.data(), used.size()}, c, scratch, accumulate);
+  else if (format.pastCaches)
+    simd::endStoresPastCaches();
 }
 
 /// Reads a block that is used in place from end to end, as memory is the fastest, if products along
@@ -193,6 +196,7 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
     std::swap(a, b);
   TileShape tile;
   OuterLoops<Step> outer;
+  tile.pastCaches = format.pastCaches && !format.resultInScratch;
   bool hasC = false, hasM = false, hasN = false, hasK = false;
   for (Step step : steps) { // The first one of each class is the kernel's.
     if (isExchanged)
@@ -206,8 +210,10 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
       tile.n = step.count, tile.bN = step.b, tile.cN = step.c;
     else if (!isInC && !std::exchange(hasK, true))
       tile.k = step.count, tile.aK = step.a, tile.bK = step.b;
-    else
+    else {
       outer.add(step);
+      tile.pastCaches = tile.pastCaches && isInC; // Else more is added to it.
+    }
   }
   const Step &vectors = steps.front();
   const TileFunction<T> product = vectors.c == 0                     ? multiplyDots<T>

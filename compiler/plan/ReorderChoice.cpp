@@ -8,7 +8,10 @@
 
 #include "compiler/plan/MemoryModel.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
 #include <optional>
@@ -303,12 +306,34 @@ private:
     return cost;
   }
 
-  /// Kernels wait for memory, the longer the shorter the pieces are; lines of the result that are
-  /// written in place are read before.
+  /// Whether the result goes past the caches where it lies: written once, along a batch, by kernels
+  /// whose rows all begin in the same place of a vector.
+  bool goesPastCaches(const ReorderChoice &choice) const {
+    const int64_t lanes = machine.vectorBytes / elementBytes;
+    const bool isInRows = llvm::all_of(llvm::seq(dims.size()), [&](std::size_t dim) {
+      switch (dims[dim].dimClass) {
+      case DimClass::C:
+        return true;
+      case DimClass::M:
+      case DimClass::N:
+        return dims.stride(Role::C, dim) % lanes == 0;
+      case DimClass::K:
+        return choice.counts[dim] == dims.extent(dim);
+      }
+      return false;
+    });
+    return isInRows && dims[choice.order.front()].dimClass == DimClass::C &&
+           dims.elements(Role::C) * toDouble(elementBytes) >= tiles::kPastCachesBytes;
+  }
+
+  /// Kernels wait for operands from memory, the longer the shorter the pieces are; lines of the
+  /// result that are written in place through the caches are read before.
   double inPlaceSeconds(const ReorderChoice &choice, Role role) const {
     constexpr double kShort = 1024;
     const double elements = dims.elements(role), run = dims.run(role, choice.counts);
-    const double more = role == Role::C ? 1 : kShort / (run * toDouble(elementBytes));
+    const double more = role != Role::C          ? kShort / (run * toDouble(elementBytes))
+                        : goesPastCaches(choice) ? 0
+                                                 : 1;
     return (1 + more) * memory.stream(elements) + memory.rows(elements / run);
   }
 

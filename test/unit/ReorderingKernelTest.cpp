@@ -197,6 +197,22 @@ TYPED_TEST(ReorderingKernelTest, PastCaches) {
   this->check(given);
 }
 
+// In place, rows of a batch that begin alike in vectors and not; also what is added up in two
+// loops, the outer of which must find it in C.
+TYPED_TEST(ReorderingKernelTest, PastCachesInPlace) {
+  this->check({"bc", "cb", "bc", "cb", {50, 41}, {32, 16}, {.packsB = true, .pastCaches = true}});
+  for (const int64_t row : {32, 33})
+    this->check({"bmc",
+                 "bc",
+                 "mbc",
+                 "cmb",
+                 {row, 6, 7},
+                 {row, 4, 7},
+                 {.packsA = true, .packsB = true, .pastCaches = true}});
+  this->check(
+      {"lkc", "klc", "c", "clk", {64, 5, 6}, {64, 5, 6}, {.packsB = true, .pastCaches = true}});
+}
+
 // Blocks in place that are read in advance: large, with short vectors, also with gaps.
 TYPED_TEST(ReorderingKernelTest, FetchedBlocks) {
   this->checkPlaces({"ijkl", "jl", "ik", "lkji", {5, 9, 12, 20}, {5, 9, 7, 13}}, true, true, false);
