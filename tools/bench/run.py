@@ -12,8 +12,8 @@ belong to somebody else: the case is timed again, up to --tries times. Times are
 rank. The column pred/meas is what the compiler predicts (from --machine, or the built-in machine)
 over the time.
 
-Needs a build with tests (build/release) and, for the peers, NumPy and python3-torch; a peer that
-is not installed is left out. Time on an otherwise idle machine.
+Needs a build with tests (build/release) and, for the peers, NumPy, python3-torch and
+libopenblas0-pthread; a peer that is not installed is left out. Time on an otherwise idle machine.
 """
 
 import argparse
@@ -136,6 +136,15 @@ class Bench:
         result = run(self.options.repeat)
         enough = math.ceil(SHORT_RUN / max(result["seconds"], 1e-5))
         return run(enough) if enough > self.options.repeat else result
+
+    def warn_of_slow_blas(self):
+        """Debian's NumPy and PyTorch use whatever BLAS is installed, also a hundredfold slower one."""
+        libraries = "import numpy.linalg; print(open('/proc/self/maps').read())"
+        done = subprocess.run(["/usr/bin/python3", "-c", libraries], env=self.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if self.options.peers and done.returncode == 0 and "openblas" not in done.stdout:
+            print("run.py: warning: the peers have no OpenBLAS and are slow "
+                  "(apt-get install libopenblas0-pthread)", file=sys.stderr)
 
     def peers(self, case):
         """Seconds of each peer for a described case; those that cannot run it are missing."""
@@ -264,6 +273,7 @@ def main():
                  if fnmatch.fnmatch(case[0], options.cases)]
         if not cases:
             sys.exit("run.py: no case matches the pattern")
+        bench.warn_of_slow_blas()
         for case, arguments in cases:
             dtype = [] if arguments[0].endswith(".ein") else [f"--dtype={options.dtype}"]
             results.append(measure(bench, case, arguments + dtype))
