@@ -6,6 +6,8 @@
 
 #include "compiler/lower/Nests.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -31,6 +33,13 @@ int64_t iterations(const WorkDims &dims, const std::vector<NestLoop> &loops) {
 
 int64_t enoughTasks(const Machine &machine) {
   return std::max(kFewTasks, kTasksOfThread * machine.threads);
+}
+
+bool isResultPastCaches(const WorkDims &dims, ElementType type, const LocalNest &nest) {
+  const bool sumsInBlocks = llvm::any_of(
+      nest.loops, [&](const NestLoop &loop) { return dims[loop.dim].dimClass == DimClass::K; });
+  const double bytes = dims.elements(Role::C) * toDouble(sizeInBytes(type));
+  return !sumsInBlocks && !nest.adds && bytes >= tiles::kPastCachesBytes;
 }
 
 void addLoops(const WorkDims &dims, DimClass dimClass, Role role, const DimCounts &counts,

@@ -37,6 +37,10 @@ void addLoops(const WorkDims &dims, DimClass dimClass, Role role, const DimCount
 void shareLoops(const WorkDims &dims, const Machine &machine, const DimCounts &counts,
                 LocalNest &nest);
 
+/// Whether the result of a nest whose loops are there is written once and too large to be found in
+/// a cache later.
+bool isResultPastCaches(const WorkDims &dims, ElementType type, const LocalNest &nest);
+
 /// The sides and loops of a node that computes more than it moves: blocks for the caches, packed.
 /// \param dims of the nest, L being A
 /// \param machine whose caches and registers the blocks are made for

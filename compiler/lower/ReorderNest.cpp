@@ -9,10 +9,6 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/ReorderChoice.h"
 
-#include "einsumc/BlockTiles.h"
-
-#include "llvm/ADT/STLExtras.h"
-
 namespace einsumc {
 
 namespace {
@@ -21,7 +17,7 @@ class ReorderNest {
 public:
   ReorderNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
       : dims(dims), machine(machine), nest(nest), blocks(chooseReordering(dims, type, machine)),
-        elementBytes(sizeInBytes(type)) {}
+        type(type) {}
 
   void run() {
     nest.kernel = NestKernel::Reorder;
@@ -33,11 +29,8 @@ public:
     nest.resultThroughScratch = blocks.isPacked(Role::C);
     for (std::size_t role = 0; role < nest.blockElements.size(); ++role)
       nest.blockElements[role] = elementsOf(static_cast<Role>(role));
-    const double bytes = dims.elements(Role::C) * toDouble(elementBytes);
     shareLoops(dims, machine, blocks.counts, nest);
-    const bool sumsInBlocks = llvm::any_of(
-        nest.loops, [&](const NestLoop &loop) { return dims[loop.dim].dimClass == DimClass::K; });
-    nest.resultPastCaches = !sumsInBlocks && !nest.adds && bytes >= tiles::kPastCachesBytes;
+    nest.resultPastCaches = isResultPastCaches(dims, type, nest);
   }
 
 private:
@@ -56,7 +49,7 @@ private:
   const Machine &machine;
   LocalNest &nest;
   const ReorderChoice blocks;
-  const int64_t elementBytes;
+  const ElementType type;
 };
 
 } // namespace

@@ -7,8 +7,6 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/Streaming.h"
 
-#include "einsumc/BlockTiles.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -21,8 +19,7 @@ namespace {
 class StreamNest {
 public:
   StreamNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
-      : dims(dims), bytesOfResult(dims.elements(Role::C) * static_cast<double>(sizeInBytes(type))),
-        machine(machine), enough(enoughTasks(machine)), nest(nest) {}
+      : dims(dims), type(type), machine(machine), enough(enoughTasks(machine)), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
@@ -31,16 +28,10 @@ public:
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       steps[dim] = stepOf(dim);
     shareLoops(dims, machine, steps, nest);
-    nest.resultPastCaches = isResultWrittenOnce() && bytesOfResult >= tiles::kPastCachesBytes;
+    nest.resultPastCaches = isResultPastCaches(dims, type, nest);
   }
 
 private:
-  bool isResultWrittenOnce() const {
-    return !nest.adds && llvm::none_of(nest.loops, [&](const NestLoop &loop) {
-      return nest.dims[loop.dim].dimClass == DimClass::K;
-    });
-  }
-
   void chooseSides() {
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
@@ -83,7 +74,7 @@ private:
   }
 
   const WorkDims &dims;
-  const double bytesOfResult;
+  const ElementType type;
   const Machine &machine;
   const int64_t enough;
   LocalNest &nest;
