@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "PastCaches.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
@@ -85,8 +86,7 @@ void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
   };
   const bool areAlike = (Rows == 1 || s.cM % kLanes == 0) && (Columns == 1 || s.cN % kLanes == 0);
   if (s.pastCaches && !s.accumulate && areAlike) {
-    const auto past =
-        static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(c) % simd::kVectorBytes / sizeof(T));
+    const int64_t past = pastLine(c) % kLanes;
     if (past > 0)
       masked(std::min(kLanes - past, s.c));
     whole(WholeVectorsPastCaches<T>());

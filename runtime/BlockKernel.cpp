@@ -166,9 +166,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   const bool areColumnsTogether = result == Result::Buffered && format.pastCaches &&
                                   !format.resultInScratch && sideM.strideInC() == 1 &&
                                   sideN.strideInC() == sideM.runLength(0);
-  const int64_t longest =
-      isPacked ? (areColumnsTogether ? kMostPanelVectors * simd::kLanes<T> : kStepM<T>)
-               : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
+  const int64_t longest = isPacked ? (areColumnsTogether ? kMostTogether<T> : kStepM<T>)
+                                   : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
   sideM.cut({.dims = format.panelDims,
              .count = format.panelCount,
              .rows = format.panelRows,

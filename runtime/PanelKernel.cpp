@@ -18,8 +18,7 @@ namespace einsumc {
 namespace {
 
 /// The most columns and vectors of m that a block has.
-constexpr int kMostColumns = 12;
-constexpr int kMostVectors = 8;
+constexpr int kMostColumns = 12, kMostVectors = kMostPanelBlock;
 
 /// The most vectors of m that a block of so many columns has.
 constexpr int vectorsFor(int columns) { return std::min(kMostVectors, simd::kSums / columns); }

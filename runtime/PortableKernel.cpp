@@ -14,8 +14,6 @@ namespace {
 
 /// Extents from which on a packed element is used often enough to pay for packing it.
 constexpr int64_t kPacking = 8;
-/// The most vectors of a row that one block in registers has.
-constexpr int64_t kLongRowVectors = 8;
 
 } // namespace
 
@@ -35,7 +33,7 @@ bool shouldExchange(const TileShape &s) {
 
 template <class T> TileFunction<T> portableTile(const TileShape &s) {
   if (isRow(s.m, s.aM) && s.cM == 1) {
-    const bool areLongRows = s.n == 1 && s.k == 1 && s.m > kLongRowVectors * simd::kLanes<T>;
+    const bool areLongRows = s.n == 1 && s.k == 1 && s.m > kMostPanelBlock * simd::kLanes<T>;
     return areLongRows ? multiplyScaled<T> : multiplyPanels<T>;
   }
   if (isRow(s.c, s.aC) && s.bC == 1 && s.cC == 1)

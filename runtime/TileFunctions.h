@@ -17,6 +17,9 @@ namespace einsumc {
 template <class T>
 using TileFunction = void (*)(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 
+/// The most vectors of m that a block in registers of multiplyPanels has.
+inline constexpr int kMostPanelBlock = 8;
+
 /// Vectorised over m, with blocks of m x n in registers. \pre aM == 1 and cM == 1
 template <class T> void multiplyPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 

@@ -197,8 +197,7 @@ TYPED_TEST(ReorderingKernelTest, PastCaches) {
   this->check(given);
 }
 
-// In place, rows of a batch that begin alike in vectors and not; also what is added up in two
-// loops, the outer of which must find it in C.
+// In place, rows of a batch that begin alike in vectors and not; also sums in two loops.
 TYPED_TEST(ReorderingKernelTest, PastCachesInPlace) {
   this->check({"bc", "cb", "bc", "cb", {50, 41}, {32, 16}, {.packsB = true, .pastCaches = true}});
   for (const int64_t row : {32, 33})
