@@ -139,11 +139,13 @@ class Bench:
 
     def warn_of_slow_blas(self):
         """Debian's NumPy and PyTorch use whatever BLAS is installed, also a very slow one."""
+        if not self.options.peers:
+            return
         libraries = "import numpy.linalg; print(open('/proc/self/maps').read())"
         done = subprocess.run(["/usr/bin/python3", "-c", libraries], env=self.environment,
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         blas = [line for line in done.stdout.splitlines() if "libblas" in line]
-        if self.options.peers and any("openblas" not in line for line in blas):
+        if any("openblas" not in line for line in blas):
             print("run.py: warning: the peers have no OpenBLAS and are slow "
                   "(apt-get install libopenblas0-pthread)", file=sys.stderr)
 
