@@ -199,7 +199,7 @@ Alternatives alternatives(const Tree &tree, const Machine &machine, const PlanOp
   const Alternatives unfixed = alternativesAsFixed(tree, machine, free, most);
   for (const auto &[node, on] : options.fixed.nodes) {
     std::vector<Alternative> &list = result.ofNode[static_cast<std::size_t>(node)];
-    const NodeSchedule &fixed = list.front().schedule;
+    const NodeSchedule fixed = list.front().schedule; // The list grows.
     for (Alternative one : unfixed.ofNode[static_cast<std::size_t>(node)]) {
       one.isPlanned = one.isChosen;
       one.isChosen = false;
