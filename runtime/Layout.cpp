@@ -246,33 +246,41 @@ bool Layout::holds(int64_t rank) const {
   return true;
 }
 
-// The planner asks for millions of boxes, so that even small vectors would show.
-Box Layout::box(int64_t rank) const {
-  if (!holds(rank))
-    return Box(extents.size());
-  Box block = wholeBox(*this);
-  int level = std::numeric_limits<int>::max();
+// The planner asks for millions of these, so that even small vectors would show.
+Interval Layout::range(std::size_t position, int64_t rank) const {
+  const auto cutsThis = [&](const AxisPlacement &on) {
+    return on.kind == AxisKind::Split && on.position == static_cast<int>(position);
+  };
+  Interval range{0, extents[position]};
+  constexpr int kNone = std::numeric_limits<int>::max();
+  int level = kNone;
   for (const AxisPlacement &on : axes)
-    if (on.kind == AxisKind::Split)
+    if (cutsThis(on))
       level = std::min(level, on.level);
-  int next = level;
-  do { // The axes that cut, in the order in which they do.
-    level = next;
+  while (level != kNone) { // The axes that cut, in the order in which they do.
+    int next = kNone;
     int64_t stride = grid.size();
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      stride /= grid.extents[axis];
       const AxisPlacement &on = axes[axis];
-      if (on.kind != AxisKind::Split)
+      stride /= grid.extents[axis];
+      if (!cutsThis(on))
         continue;
-      if (on.level > level && (next == level || on.level < next))
-        next = on.level;
-      if (on.level != level)
-        continue;
-      Interval &range = block[static_cast<std::size_t>(on.position)];
-      const int64_t place = (rank - grid.firstRank) / stride % grid.extents[axis];
-      range = blockOf(range, grid.extents[axis], place);
+      if (on.level > level)
+        next = std::min(next, on.level);
+      if (on.level == level)
+        range = blockOf(range, grid.extents[axis],
+                        (rank - grid.firstRank) / stride % grid.extents[axis]);
     }
-  } while (next != level);
+    level = next;
+  }
+  return range;
+}
+
+Box Layout::box(int64_t rank) const {
+  Box block(extents.size());
+  if (holds(rank))
+    for (std::size_t position = 0; position < block.size(); ++position)
+      block[position] = range(position, rank);
   return block;
 }
 
@@ -286,7 +294,12 @@ bool Layout::isPrimary(int64_t rank) const {
 
 bool Layout::hasPartial() const { return !axesOfKind(*this, AxisKind::Partial).empty(); }
 
-int64_t Layout::localSize(int64_t rank) const { return holds(rank) ? volume(box(rank)) : 0; }
+int64_t Layout::localSize(int64_t rank) const {
+  int64_t size = holds(rank) ? 1 : 0;
+  for (std::size_t position = 0; position < extents.size() && size > 0; ++position)
+    size *= range(position, rank).size();
+  return size;
+}
 
 int64_t partsAlong(const Grid &grid, const std::vector<AxisPlacement> &axes, std::size_t position,
                    std::size_t except) {

@@ -60,13 +60,13 @@ std::vector<StepTable::Step> StepTable::chunksInOrder() const {
 std::vector<StepTable::Step> StepTable::mergedChunks() const {
   const std::size_t count = stepping.travellers.size();
   if (stepping.travellers.front().movement == StepMovement::Stream)
-    return {{stepping.work.box(ownRank)[stepping.dim], std::vector<int64_t>(count, 0)}};
+    return {{stepping.work.range(stepping.dim, ownRank), std::vector<int64_t>(count, 0)}};
   std::vector<Step> chunks;
   for (std::size_t t = 0; t < count; ++t) {
     std::vector<Step> merged;
     for (int64_t c = 0; c < extent(t); ++c) {
       const Traveller &traveller = stepping.travellers[t];
-      const Interval range = traveller.chunks.box(rankAt(t, c))[traveller.position];
+      const Interval range = traveller.chunks.range(traveller.position, rankAt(t, c));
       if (t == 0) {
         merged.push_back({range, {c}});
         continue;

@@ -109,6 +109,8 @@ struct Layout {
 
   /// Whether the rank is on the grid and, on every Root axis, at coordinate 0.
   bool holds(int64_t rank) const;
+  /// What the block of a rank has of a position. \pre holds(rank)
+  Interval range(std::size_t position, int64_t rank) const;
   /// The block that a rank stores; all intervals are [0, 0) when it holds nothing (no positions
   /// and no hold is told apart by `holds` alone).
   Box box(int64_t rank) const;
