@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -105,14 +106,30 @@ private:
   /// The first rank of all grids has the largest block of everything; where grids begin at
   /// different ranks, any may be the busiest.
   void findPeak() {
-    std::set<int64_t> firstRanks;
-    for (const StoragePlace &place : storage.places)
-      firstRanks.insert(place.layout.grid.firstRank);
+    std::set<int64_t> firstRanks, ends; // Of grids.
+    for (const StoragePlace &place : storage.places) {
+      const Grid &grid = place.layout.grid;
+      firstRanks.insert(grid.firstRank);
+      ends.insert(grid.firstRank + grid.size());
+    }
     storage.busiest = firstRanks.empty() ? 0 : *firstRanks.begin();
     if (firstRanks.size() <= 1)
       return;
+    // Between these all ranks are on the same grids.
+    std::set<int64_t> begins = firstRanks;
+    begins.insert({0, schedule.ranks});
+    begins.merge(ends);
     std::size_t most = 0;
-    for (int64_t rank = 0; rank < schedule.ranks; ++rank)
+    for (auto begin = begins.begin(); std::next(begin) != begins.end(); ++begin)
+      findPeak(*begin, *std::next(begin), most);
+  }
+
+  /// The same of some ranks, all on the same grids. No rank has more of a buffer than its place
+  /// was made for, so that most need not be looked at.
+  /// \param most bytes of the busiest rank so far
+  void findPeak(int64_t begin, int64_t end, std::size_t &most) {
+    const std::size_t bound = storage.boundOn(begin).bytes();
+    for (int64_t rank = begin; rank < end && most < bound; ++rank)
       if (const std::size_t bytes = storage.onRank(rank).bytes(); bytes > most) {
         most = bytes;
         storage.busiest = rank;
@@ -139,9 +156,20 @@ std::size_t Storage::bytesOn(BufferId buffer, int64_t rank) const {
 }
 
 RankStorage Storage::onRank(int64_t rank) const {
+  return storageOf([&](BufferId buffer) { return bytesOn(buffer, rank); });
+}
+
+RankStorage Storage::boundOn(int64_t rank) const {
+  return storageOf([&](BufferId buffer) {
+    const StoragePlace &place = places[static_cast<std::size_t>(buffer)];
+    return place.chunkElements > 0 || place.layout.grid.contains(rank) ? place.bytes : 0;
+  });
+}
+
+RankStorage Storage::storageOf(llvm::function_ref<std::size_t(BufferId)> bytesOf) const {
   RankStorage of;
   for (std::size_t b = 0; b < places.size(); ++b) {
-    const std::size_t bytes = bytesOn(static_cast<BufferId>(b), rank);
+    const std::size_t bytes = bytesOf(static_cast<BufferId>(b));
     if (!places[b].isShared) {
       of.inputs = sum(of.inputs, bytes);
       continue;
@@ -151,7 +179,7 @@ RankStorage Storage::onRank(int64_t rank) const {
       of.shared = std::max(of.shared, sum(places[b].offset, bytes));
   }
   for (const SliceSums &sliced : sums)
-    of.sums = sum(of.sums, llvm::SaturatingMultiply(bytesOn(sliced.buffer, rank),
+    of.sums = sum(of.sums, llvm::SaturatingMultiply(bytesOf(sliced.buffer),
                                                     static_cast<std::size_t>(sliced.blocks)));
   return of;
 }

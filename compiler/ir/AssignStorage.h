@@ -10,6 +10,8 @@
 #include "compiler/ir/Buffers.h"
 #include "compiler/ir/PackStorage.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <cstddef>
 #include <vector>
 
@@ -56,6 +58,8 @@ struct Storage {
   /// Bytes of a buffer on a rank.
   std::size_t bytesOn(BufferId buffer, int64_t rank) const;
   RankStorage onRank(int64_t rank) const;
+  /// The same if the rank had as much of each buffer of its grids as the rank with most.
+  RankStorage boundOn(int64_t rank) const;
   /// The buffers that have bytes in common with one, in the order of their lives.
   std::vector<BufferId> sharers(BufferId buffer) const;
   /// The shared buffers that hold nothing of use after a step.
@@ -66,6 +70,9 @@ struct Storage {
   }
   /// The node (position in the order of evaluation) that a step belongs to.
   std::size_t nodeOfStep(int step) const;
+
+private:
+  RankStorage storageOf(llvm::function_ref<std::size_t(BufferId)> bytesOf) const;
 };
 
 /// Gives every buffer its memory. Inputs keep theirs, as a program may run again; so does what

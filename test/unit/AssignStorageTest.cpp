@@ -6,6 +6,8 @@
 
 #include "compiler/ir/AssignStorage.h"
 
+#include "RandomLayout.h"
+
 #include "compiler/frontend/ReadEin.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
@@ -163,6 +165,39 @@ TEST(AssignStorage, whatIsReadIsWhatWasWritten) {
       return;
   }
   EXPECT_GT(spentHomes, 0);
+}
+
+/// Two products on any ranks, and the product of both.
+TEST(AssignStorage, theBusiestRankIsTheFirstWithMost) {
+  Diagnostics diagnostics(llvm::nulls());
+  const Tree tree = *orderGreedily(
+      normalise(*readEin(
+          diagnostics.addText("a.ein", "dim i = 37, j = 23, k = 29;\n"
+                                       "input A[i, j]; input B[j, k]; input D[k, j];\n"
+                                       "T[i, k] = A[i, j] * B[j, k]; U[k, i] = D[k, j] * A[i, j];\n"
+                                       "output V[i, k] = T[i, k] * U[k, i];\n"),
+          diagnostics)),
+      diagnostics);
+  constexpr int64_t kRanks = 24;
+  test::RandomLayouts layouts(17);
+  for (int round = 0; round < 500; ++round) {
+    Schedule schedule{kRanks, {}, {}, {}, {}};
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      const int64_t first = layouts.number(0, kRanks - 1);
+      const Grid grid{{layouts.number(1, kRanks - first)}, first};
+      schedule.inputs.push_back({grid, {split(static_cast<int>(layouts.number(0, 1)))}});
+      schedule.finals.emplace_back();
+      schedule.nodes.push_back({grid, {}});
+      if (tree.node(id).kind != NodeKind::Input)
+        schedule.nodes.back().axes = {{tree.node(id).dims[0], copied(), Movement::None, 1}};
+    }
+    const Storage storage = assignStorage(tree, schedule, buffersOf(tree, schedule));
+    int64_t busiest = 0;
+    for (int64_t rank = 0; rank < kRanks; ++rank)
+      if (storage.onRank(rank).bytes() > storage.onRank(busiest).bytes())
+        busiest = rank;
+    EXPECT_EQ(storage.busiest, busiest);
+  }
 }
 
 } // namespace
