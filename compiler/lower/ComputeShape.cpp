@@ -105,14 +105,99 @@ private:
   std::map<Key, std::map<int64_t, std::vector<std::size_t>>> lists;
 };
 
+/// The shape of what every rank computes at once, each position by itself.
+class ShapeAtOnce {
+public:
+  ShapeAtOnce(const Tree &tree, NodeId node, const Layout &work, const std::vector<Layout> &stored)
+      : tree(tree), node(node), work(work), stored(stored) {}
+
+  /// Whether all ranks that compute, and no others, have blocks of all tensors: then every
+  /// combination of coordinates counts.
+  bool isPossible() const {
+    return llvm::all_of(stored, [&](const Layout &layout) {
+      return layout.grid.firstRank == work.grid.firstRank &&
+             layout.grid.size() == work.grid.size() &&
+             llvm::none_of(layout.axes,
+                           [](const AxisPlacement &on) { return on.kind == AxisKind::Root; });
+    });
+  }
+
+  ComputeShape run() const {
+    ComputeShape shape;
+    shape.dims = tree.iterationDims(node);
+    for (std::size_t d = 0; d < shape.dims.size(); ++d) {
+      const Sizes sizes = sizesOf(work, d);
+      shape.largest.push_back(sizes.most);
+      shape.extents.push_back(sizes.only());
+      shape.mayBeEmpty.push_back(sizes.least == 0);
+    }
+    for (std::size_t b = 0; b < stored.size(); ++b) {
+      const auto role = static_cast<Role>(b + 1 == stored.size() ? 2 : b);
+      const std::vector<DimId> &dims = dimsOf(tree, node, role);
+      ComputeShape::Block &block = shape.blocks.emplace_back();
+      for (std::size_t p = 0; p < dims.size(); ++p) {
+        const Sizes sizes = sizesOf(stored[b], p);
+        block.largest.push_back(sizes.most);
+        block.extents.push_back(sizes.only());
+        block.isWhole.push_back(isWhole(stored[b], p, shape.indexOf(dims[p])));
+      }
+    }
+    return shape;
+  }
+
+private:
+  /// Of the blocks of a position. However it is cut, they differ by one at most.
+  struct Sizes {
+    int64_t least, most;
+    std::optional<int64_t> only() const {
+      return least == most ? std::optional(least) : std::nullopt;
+    }
+  };
+  static Sizes sizesOf(const Layout &layout, std::size_t position) {
+    const int64_t extent = layout.extents[position];
+    const int64_t parts = partsAlong(layout.grid, layout.axes, position, layout.axes.size());
+    return {extent / parts, firstBlock(extent, parts)};
+  }
+
+  /// Whether every rank has the indices of a dim that it computes with.
+  bool isWhole(const Layout &layout, std::size_t position, std::size_t dim) const {
+    if (areCutAlike(layout, position, dim))
+      return true;
+    for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size(); ++rank)
+      if (layout.range(position, rank) != work.range(dim, rank))
+        return false;
+    return true;
+  }
+
+  bool areCutAlike(const Layout &layout, std::size_t position, std::size_t dim) const {
+    if (layout.grid != work.grid)
+      return false;
+    for (std::size_t axis = 0; axis < work.axes.size(); ++axis)
+      if (cutOn(layout, axis, position) != cutOn(work, axis, dim))
+        return false;
+    return true;
+  }
+  /// The level of an axis that cuts a position.
+  static std::optional<int> cutOn(const Layout &layout, std::size_t axis, std::size_t position) {
+    const AxisPlacement &on = layout.axes[axis];
+    const bool cuts = layout.grid.extents[axis] > 1 && on.kind == AxisKind::Split &&
+                      on.position == static_cast<int>(position);
+    return cuts ? std::optional(on.level) : std::nullopt;
+  }
+
+  const Tree &tree;
+  const NodeId node;
+  const Layout &work;
+  const std::vector<Layout> &stored; ///< by role
+};
+
 /// Samples what all ranks compute with: of the steps of a loop, of which there are as many as
 /// ranks, a few for each rank that stand for all.
 class Sampling {
 public:
-  Sampling(const Tree &tree, NodeId node, const NodeSchedule &schedule,
-           const std::vector<Layout> &stored, const std::optional<Stepping> &stepping)
-      : tree(tree), node(node), work(workLayout(tree, node, schedule)), stored(stored),
-        stepping(stepping) {
+  Sampling(const Tree &tree, NodeId node, const Layout &work, const std::vector<Layout> &stored,
+           const std::optional<Stepping> &stepping)
+      : tree(tree), node(node), work(work), stored(stored), stepping(stepping) {
     shape.dims = tree.iterationDims(node);
     shape.largest.resize(shape.dims.size(), 0);
     shape.mayBeEmpty.resize(shape.dims.size());
@@ -228,7 +313,7 @@ private:
 
   const Tree &tree;
   const NodeId node;
-  const Layout work;
+  const Layout &work;
   const std::vector<Layout> &stored;
   const std::optional<Stepping> &stepping;
   std::map<int64_t, LineSteps> lines; ///< by the first of their ranks
@@ -240,7 +325,10 @@ private:
 ComputeShape computeShape(const Tree &tree, NodeId node, const NodeSchedule &schedule,
                           const std::vector<Layout> &stored,
                           const std::optional<Stepping> &stepping) {
-  return Sampling(tree, node, schedule, stored, stepping).run();
+  const Layout work = workLayout(tree, node, schedule);
+  if (const ShapeAtOnce shape(tree, node, work, stored); !stepping && shape.isPossible())
+    return shape.run();
+  return Sampling(tree, node, work, stored, stepping).run();
 }
 
 } // namespace einsumc

@@ -6,11 +6,14 @@
 
 #include "compiler/lower/ComputeShape.h"
 
+#include "RandomLayout.h"
 #include "SteppingSchedules.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
 
 using namespace einsumc;
@@ -21,20 +24,35 @@ namespace {
 
 constexpr NodeId kProduct = 2;
 
-/// All that ranks compute with, one step after the other: the definition.
+/// All that ranks compute with, one rank and step after the other: the definition.
 class AllSteps {
 public:
-  AllSteps(const Tree &tree, const std::vector<Layout> &stored, const Stepping &stepping)
-      : tree(tree), sizes(stepping.work.extents.size()), blockSizes(stored.size()),
-        whole(stored.size()) {
+  AllSteps(const Tree &tree, const std::vector<Layout> &stored)
+      : tree(tree), stored(stored), sizes(tree.iterationDims(kProduct).size()),
+        blockSizes(stored.size()), whole(stored.size()) {
     for (std::size_t role = 0; role < stored.size(); ++role) {
       blockSizes[role].resize(stored[role].extents.size());
       whole[role].resize(stored[role].extents.size(), true);
     }
+  }
+
+  /// All ranks compute at once.
+  void add(const Layout &work) {
+    for (int64_t r = 0; r < work.grid.size(); ++r) {
+      const int64_t rank = work.grid.firstRank + r;
+      std::vector<std::optional<Box>> blocks;
+      for (const Layout &layout : stored)
+        blocks.push_back(layout.holds(rank) ? std::optional(layout.box(rank)) : std::nullopt);
+      add(work.box(rank), blocks);
+    }
+  }
+
+  void add(const Stepping &stepping) {
     for (int64_t rank = 0; rank < stepping.work.grid.size(); ++rank) {
       const StepTable table(stepping, rank);
       for (std::size_t step = 0; step < table.steps(); ++step)
-        add(stored, stepping, table, step);
+        if (volume(table.work(step)) > 0)
+          add(stepping, table, step);
     }
   }
 
@@ -42,7 +60,7 @@ public:
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       EXPECT_EQ(shape.largest[d], *sizes[d].rbegin());
       EXPECT_EQ(shape.extents[d], only(sizes[d]));
-      EXPECT_FALSE(shape.mayBeEmpty[d]);
+      EXPECT_EQ(shape.mayBeEmpty[d], *sizes[d].begin() == 0);
     }
     for (std::size_t role = 0; role < whole.size(); ++role)
       for (std::size_t p = 0; p < whole[role].size(); ++p) {
@@ -60,34 +78,39 @@ private:
     return sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
   }
 
-  void add(const std::vector<Layout> &stored, const Stepping &stepping, const StepTable &table,
-           std::size_t step) {
-    const Box work = table.work(step);
-    if (volume(work) == 0)
-      return;
+  void add(const Stepping &stepping, const StepTable &table, std::size_t step) {
+    std::vector<std::optional<Box>> blocks;
+    for (std::size_t role = 0; role < stored.size(); ++role) {
+      blocks.emplace_back();
+      if (stored[role].holds(table.rank()))
+        blocks.back() = stored[role].box(table.rank());
+      for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
+        if (stepping.travellers[t].role == role && !table.isOwn(t, step))
+          blocks.back() = table.chunk(t, step);
+    }
+    add(table.work(step), blocks);
+  }
+
+  /// \param blocks by role; none where the rank holds none
+  void add(const Box &work, const std::vector<std::optional<Box>> &blocks) {
     for (std::size_t d = 0; d < work.size(); ++d)
       sizes[d].insert(work[d].size());
-    for (std::size_t role = 0; role < stored.size(); ++role) {
-      bool holds = stored[role].holds(table.rank());
-      Box block = stored[role].box(table.rank());
-      for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
-        if (stepping.travellers[t].role == role && !table.isOwn(t, step)) {
-          block = table.chunk(t, step);
-          holds = true;
-        }
+    for (std::size_t role = 0; role < blocks.size(); ++role) {
       const std::vector<DimId> &dims = dimsOf(tree, kProduct, static_cast<Role>(role));
-      for (std::size_t p = 0; p < block.size(); ++p) {
+      for (std::size_t p = 0; p < dims.size(); ++p) {
         const auto dim =
             static_cast<std::size_t>(std::ranges::find(tree.iterationDims(kProduct), dims[p]) -
                                      tree.iterationDims(kProduct).begin());
-        whole[role][p] = whole[role][p] && holds && block[p] == work[dim];
-        if (holds)
-          blockSizes[role][p].insert(block[p].size());
+        const std::optional<Box> &block = blocks[role];
+        whole[role][p] = whole[role][p] && block && (*block)[p] == work[dim];
+        if (block)
+          blockSizes[role][p].insert((*block)[p].size());
       }
     }
   }
 
   const Tree &tree;
+  const std::vector<Layout> &stored;
   std::vector<std::set<int64_t>> sizes;
   std::vector<std::vector<std::set<int64_t>>> blockSizes;
   std::vector<std::vector<bool>> whole;
@@ -106,10 +129,45 @@ TEST(ComputeShape, isThatOfAllStepsOfAllRanks) {
                                               workPlacement(tree, kProduct, on, role)));
                   const ComputeShape shape = computeShape(tree, kProduct, on, stored, stepping);
                   SCOPED_TRACE(nodeScheduleText(tree, kProduct, on));
-                  AllSteps(tree, stored, stepping).compare(shape);
+                  AllSteps all(tree, stored);
+                  all.add(stepping);
+                  all.compare(shape);
                   ++loops;
                 });
   EXPECT_GT(loops, 1000);
+}
+
+TEST(ComputeShape, atOnceIsThatOfAllRanks) {
+  const Tree tree = batchedProduct();
+  const std::vector<DimId> &dims = tree.iterationDims(kProduct);
+  constexpr int64_t kRanks = 80; // Some blocks are empty, and sizes next to each other.
+  test::RandomLayouts layouts(11);
+  for (int round = 0; round < 3000; ++round) {
+    NodeSchedule on{layouts.grid(kRanks), {}};
+    for (std::size_t axis = 0; axis < on.grid.extents.size(); ++axis) {
+      const auto d = static_cast<std::size_t>(layouts.number(0, std::ssize(dims)));
+      on.axes.push_back(
+          {d < dims.size() ? std::optional(dims[d]) : std::nullopt, copied(), Movement::None, 1});
+    }
+    std::vector<Layout> stored;
+    for (const Role role : {Role::A, Role::B, Role::C}) {
+      const int64_t kind = layouts.number(0, 4);
+      const Placement work = workPlacement(tree, kProduct, on, role);
+      const std::vector<int64_t> extents = tree.extents(tensorOf(tree, kProduct, role));
+      if (kind == 0) // Wherever it lies.
+        stored.push_back(layouts.layout(extents, kRanks, false));
+      else if (kind == 1) // On the same ranks, seen as one axis.
+        stored.push_back(layouts.layout(extents, Grid{{on.grid.size()}, on.grid.firstRank}, false));
+      else if (kind == 2)
+        stored.push_back(layouts.layout(extents, on.grid, false));
+      else
+        stored.push_back({extents, work.grid, work.axes});
+    }
+    AllSteps all(tree, stored);
+    all.add(workLayout(tree, kProduct, on));
+    SCOPED_TRACE(nodeScheduleText(tree, kProduct, on));
+    all.compare(computeShape(tree, kProduct, on, stored, std::nullopt));
+  }
 }
 
 } // namespace
