@@ -25,12 +25,10 @@ int64_t MemoryCount::scratchOf(const Tree &tree, const Schedule &schedule,
                                const TensorBuffers &buffers, const NodeBuffers &node) {
   if (tree.node(node.node).kind != NodeKind::Product)
     return 0;
-  std::string key =
-      std::to_string(node.node) + " " +
-      nodeScheduleText(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)]);
+  ShapeKey key = shapeOf(tree, node.node);
+  addSchedule(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)], key);
   const auto add = [&](BufferId id) {
-    const TensorBuffer &buffer = buffers.buffers[static_cast<std::size_t>(id)];
-    key += " " + placementText(tree, buffer.tensor, buffer.placement);
+    addPlacement(buffers.buffers[static_cast<std::size_t>(id)].placement, key);
   };
   for (const BufferId operand : node.operands)
     add(operand);

@@ -8,15 +8,15 @@
 #define EINSUMC_LOWER_MEMORYCOUNT_H
 
 #include "compiler/ir/Machine.h"
+#include "compiler/ir/ShapeKey.h"
 #include "compiler/lower/MemoryNeed.h"
 
 #include <map>
-#include <string>
 
 namespace einsumc {
 
-/// Counts what many schedules of one tree need, as `lower` would, and each node's scratch and
-/// messages but once.
+/// Counts what many schedules of one tree need, as `lower` would, and the scratch and
+/// messages of nodes that are alike but once.
 class MemoryCount {
 public:
   explicit MemoryCount(const Machine &machine) : machine(machine) {}
@@ -30,8 +30,8 @@ private:
 
   const Machine machine;
   MessageBytes messages;
-  /// Bytes a thread of a node, by its schedule and where its tensors are.
-  std::map<std::string, int64_t> scratch;
+  /// Bytes a thread of a node, by what it computes, its schedule and where its tensors are.
+  std::map<ShapeKey, int64_t> scratch;
 };
 
 } // namespace einsumc

@@ -137,10 +137,11 @@ std::size_t MessageBytes::of(const Tree &tree, const TensorBuffers &buffers, con
                              int64_t rank) {
   const TensorBuffer &from = buffers.buffers[static_cast<std::size_t>(move.from)];
   const TensorBuffer &to = buffers.buffers[static_cast<std::size_t>(move.to)];
-  const auto [found, isNew] = known.try_emplace(
-      {rank, std::to_string(from.tensor) + " " + placementText(tree, from.tensor, from.placement) +
-                 " " + placementText(tree, to.tensor, to.placement)},
-      0);
+  ShapeKey key = {rank};
+  addExtents(tree, from.tensor, key);
+  addPlacement(from.placement, key);
+  addPlacement(to.placement, key);
+  const auto [found, isNew] = known.try_emplace(std::move(key), 0);
   if (isNew)
     found->second = planExchange(layoutOf(tree, from), layoutOf(tree, to), rank).stagedElements *
                     static_cast<std::size_t>(sizeInBytes(tree.elementType()));

@@ -8,6 +8,7 @@
 #define EINSUMC_LOWER_MEMORYNEED_H
 
 #include "compiler/ir/AssignStorage.h"
+#include "compiler/ir/ShapeKey.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,8 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace einsumc {
@@ -56,7 +55,7 @@ public:
   std::size_t of(const Tree &tree, const TensorBuffers &buffers, const Move &move, int64_t rank);
 
 private:
-  std::map<std::pair<int64_t, std::string>, std::size_t> known; ///< by rank and placements
+  std::map<ShapeKey, std::size_t> known; ///< by rank, extents and placements
 };
 
 /// What a schedule comes to, as far as memory is concerned.

@@ -27,44 +27,23 @@ std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
   return lifetimes;
 }
 
-namespace {
-
-/// A node's dims in the tree's order, which the order of cuts follows.
-std::vector<DimId> dimsInOrder(const Tree &tree, NodeId node) {
-  std::vector<DimId> dims = tree.iterationDims(node);
-  llvm::sort(dims);
-  return dims;
-}
-
-int64_t indexIn(const std::vector<DimId> &dims, DimId dim) {
-  return llvm::find(dims, dim) - dims.begin();
-}
-
-} // namespace
-
-CandidateLists::Shape CandidateLists::shapeOf(NodeId node) const {
-  const std::vector<DimId> dims = dimsInOrder(tree, node);
+ShapeKey CandidateLists::keyOf(NodeId node) const {
+  ShapeKey key = shapeOf(tree, node);
+  key.push_back(tree.node(node).isOutput ? 1 : 0);
   // Only where some dims are not cut does it matter how long they live.
-  const std::vector<int> lifetimes = dims.size() > limitsFor(tree).cuts.dims
-                                         ? lifetimesFrom(tree, node)
-                                         : std::vector<int>(tree.dims().size());
-  const auto isAtRoot = [&](NodeId tensor) {
-    return tree.node(tensor).pin.kind == Pin::Kind::Root;
-  };
-  Shape shape = {static_cast<int64_t>(tree.node(node).kind), tree.node(node).isOutput ? 1 : 0};
-  for (const DimId dim : dims) {
-    shape.push_back(tree.dim(dim).extent);
-    shape.push_back(lifetimes[static_cast<std::size_t>(dim)]);
+  const std::vector<DimId> dims = dimsInOrder(tree, node);
+  if (dims.size() > limitsFor(tree).cuts.dims) {
+    const std::vector<int> lifetimes = lifetimesFrom(tree, node);
+    for (const DimId dim : dims)
+      key.push_back(lifetimes[static_cast<std::size_t>(dim)]);
   }
   for (const Role role : rolesOf(tree, node)) {
     const NodeId tensor = tensorOf(tree, node, role);
-    shape.push_back(isAtRoot(tensor) ? -2 : -1);
+    key.push_back(tree.node(tensor).pin.kind == Pin::Kind::Root ? 1 : 0);
     // Rings over what is spent need less memory.
-    shape.push_back(role != Role::C && isReadLast(tree, node, tensor) ? 1 : 0);
-    for (const DimId dim : dimsOf(tree, node, role))
-      shape.push_back(indexIn(dims, dim));
+    key.push_back(role != Role::C && isReadLast(tree, node, tensor) ? 1 : 0);
   }
-  return shape;
+  return key;
 }
 
 const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &ranks,
@@ -77,7 +56,7 @@ const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &r
 
 std::vector<Candidate> CandidateLists::listOf(NodeId node, const RankRange &ranks, bool isSparing) {
   const auto [first, isNew] =
-      firstOfShape.try_emplace({shapeOf(node), ranks.first, ranks.size, isSparing}, node);
+      firstOfShape.try_emplace({keyOf(node), ranks.first, ranks.size, isSparing}, node);
   if (isNew) {
     CandidateLimits limits = limitsFor(tree);
     limits.isSparing = isSparing;
@@ -88,7 +67,7 @@ std::vector<Candidate> CandidateLists::listOf(NodeId node, const RankRange &rank
   for (Candidate &candidate : list)
     for (AxisSchedule &axis : candidate.schedule.axes)
       if (axis.loopDim)
-        axis.loopDim = to[static_cast<std::size_t>(indexIn(from, *axis.loopDim))];
+        axis.loopDim = to[static_cast<std::size_t>(llvm::find(from, *axis.loopDim) - from.begin())];
   return list;
 }
 

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_PLAN_CANDIDATELISTS_H
 #define EINSUMC_PLAN_CANDIDATELISTS_H
 
+#include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Candidates.h"
 
 #include <cstdint>
@@ -40,14 +41,13 @@ public:
   const TransferCost transfers;
 
 private:
-  /// What candidates depend on; dims by their place among those of the node in the tree's order.
-  using Shape = std::vector<int64_t>;
-  Shape shapeOf(NodeId node) const;
+  /// What candidates depend on.
+  ShapeKey keyOf(NodeId node) const;
   std::vector<Candidate> listOf(NodeId node, const RankRange &ranks, bool isSparing);
 
   /// By node or shape, first rank, number of ranks and whether memory is short.
   std::map<std::tuple<NodeId, int64_t, int64_t, bool>, std::vector<Candidate>> known;
-  std::map<std::tuple<Shape, int64_t, int64_t, bool>, NodeId> firstOfShape;
+  std::map<std::tuple<ShapeKey, int64_t, int64_t, bool>, NodeId> firstOfShape;
   std::map<NodeId, Candidate> given;
 };
 

@@ -48,9 +48,10 @@ ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers, int6
       last = std::max(last, id);
     }
   }
+  KnownSupplies supplies;
   for (NodeId id = 0; id < tree.size(); ++id)
     for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o)
-      addEdge(id, o);
+      addEdge(id, o, supplies);
 }
 
 const ChoiceTables::Memory &ChoiceTables::memory() const {
@@ -69,7 +70,7 @@ const ChoiceTables::Memory &ChoiceTables::memory() const {
   return stored;
 }
 
-void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
+void ChoiceTables::addEdge(NodeId user, std::size_t operand, KnownSupplies &known) {
   const NodeId tensor = tree.node(user).operands[operand].node;
   Distinct<Placement> from;
   for (const Placement &home : choices[static_cast<std::size_t>(tensor)].homes)
@@ -79,26 +80,36 @@ void ChoiceTables::addEdge(NodeId user, std::size_t operand) {
     to.add({candidate.needs[operand], candidate.areChunks[operand]});
 
   const bool isReadInPlace = choices[static_cast<std::size_t>(tensor)].isReadInPlace;
-  std::vector<std::pair<double, double>> supply; // Seconds and bytes.
+  ShapeKey key = {isReadInPlace ? 1 : 0, static_cast<int64_t>(from.values.size())};
+  addExtents(tree, tensor, key);
   for (const Placement &home : from.values)
-    for (const auto &[need, areChunks] : to.values) {
-      if (isReadInPlace) {
-        supply.emplace_back(home == need ? 0 : kNever, 0);
-        continue;
-      }
-      const double seconds = transfers.supplySeconds(tree, tensor, home, need, areChunks);
-      supply.emplace_back(seconds, seconds > 0 ? blockBytes(tree, tensor, need) : 0);
-    }
+    addPlacement(home, key);
+  for (const auto &[need, areChunks] : to.values) {
+    addPlacement(need, key);
+    key.push_back(areChunks ? 1 : 0);
+  }
+  const auto [at, isNew] = known.try_emplace(std::move(key));
+  std::vector<Supply> &supplies = at->second;
+  for (std::size_t home = 0; isNew && home < from.values.size(); ++home)
+    for (const auto &[need, areChunks] : to.values)
+      supplies.push_back(isReadInPlace ? Supply{from.values[home] == need ? 0 : kNever, 0}
+                                       : supplyOf(tensor, from.values[home], need, areChunks));
   const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),
                                               static_cast<std::size_t>(user)};
   Edge edge{tensor, user, operand, {variables, {}}, {variables, {}}};
   for (const std::size_t home : from.which)
     for (const std::size_t need : to.which) {
-      const auto &[seconds, bytes] = supply[home * to.values.size() + need];
-      edge.seconds.values.push_back(seconds);
-      edge.bytes.values.push_back(bytes);
+      const Supply &supply = supplies[home * to.values.size() + need];
+      edge.seconds.values.push_back(supply.seconds);
+      edge.bytes.values.push_back(supply.bytes);
     }
   edges.push_back(std::move(edge));
+}
+
+ChoiceTables::Supply ChoiceTables::supplyOf(NodeId tensor, const Placement &from,
+                                            const Placement &to, bool areChunks) const {
+  const double seconds = transfers.supplySeconds(tree, tensor, from, to, areChunks);
+  return {seconds, seconds > 0 ? blockBytes(tree, tensor, to) : 0};
 }
 
 std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {

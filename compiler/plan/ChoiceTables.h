@@ -7,12 +7,14 @@
 #ifndef EINSUMC_PLAN_CHOICETABLES_H
 #define EINSUMC_PLAN_CHOICETABLES_H
 
+#include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Candidates.h"
 #include "compiler/plan/MinimiseSum.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 namespace einsumc {
@@ -77,7 +79,17 @@ private:
 
   SearchLimits limitsAt(const BytePrices &prices) const;
   std::vector<CostTable> tablesAt(const BytePrices &prices) const;
-  void addEdge(NodeId user, std::size_t operand);
+
+  /// An operand as a node needs it, from where it is.
+  struct Supply {
+    double seconds, bytes;
+  };
+  /// From all homes of a tensor to all needs of a user, by these and the tensor's extents: nodes
+  /// that are alike have the same candidates.
+  using KnownSupplies = std::map<ShapeKey, std::vector<Supply>>;
+  void addEdge(NodeId user, std::size_t operand, KnownSupplies &known);
+  Supply supplyOf(NodeId tensor, const Placement &from, const Placement &to, bool areChunks) const;
+
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
   /// What each rank is charged for reading inputs.
   RankTimes afterReading(const std::vector<std::size_t> &chosen) const;

@@ -6,12 +6,14 @@
 
 #include "compiler/plan/NodeEstimate.h"
 
+#include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/LocalCost.h"
 #include "compiler/plan/WorkCuts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace einsumc {
@@ -31,21 +33,37 @@ int64_t roundedDown(int64_t ranks) {
 
 } // namespace
 
+NodeEstimate::NodeEstimate(const Tree &tree, const Machine &machine,
+                           std::function<bool(NodeId)> isFree)
+    : tree(tree), machine(machine), mayBeMoved(std::move(isFree)) {
+  std::map<ShapeKey, NodeId> firsts;
+  for (NodeId id = 0; id < tree.size(); ++id)
+    firstAlike.push_back(tree.node(id).kind == NodeKind::Input
+                             ? id
+                             : firsts.try_emplace(shapeOf(tree, id), id).first->second);
+}
+
 double NodeEstimate::node(NodeId node, int64_t ranks) {
   const int64_t size = roundedDown(ranks);
-  const auto [at, isNew] = known.try_emplace({node, size}, 0);
-  if (!isNew)
-    return at->second;
+  const NodeId alike = firstAlike[static_cast<std::size_t>(node)];
+  const double alone = computing(alike, 1);
   if (size == 1)
-    return at->second = localCost(localWork(tree, node, localSchedule(1)), machine).seconds();
-  const double alone = this->node(node, 1);
+    return alone;
   const auto moved = llvm::count_if(tree.node(node).operands, [&](const Operand &operand) {
     return tree.node(operand.node).kind != NodeKind::Input;
   });
   const double messages = static_cast<double>(moved) * std::log2(static_cast<double>(size));
-  const double shared =
-      roughSeconds(tree, node, machine, size, alone) + messages * machine.linkOf(size).alpha;
-  return known[{node, size}] = std::min(alone, shared);
+  const double shared = computing(alike, size) + messages * machine.linkOf(size).alpha;
+  return std::min(alone, shared);
+}
+
+double NodeEstimate::computing(NodeId node, int64_t ranks) {
+  if (const auto at = known.find({node, ranks}); at != known.end())
+    return at->second;
+  const double seconds = ranks == 1
+                             ? localCost(localWork(tree, node, localSchedule(1)), machine).seconds()
+                             : roughSeconds(tree, node, machine, ranks, computing(node, 1));
+  return known[{node, ranks}] = seconds;
 }
 
 double NodeEstimate::move(NodeId tensor, int64_t from, int64_t to) {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace einsumc {
 
@@ -22,17 +23,20 @@ namespace einsumc {
 class NodeEstimate final : public GroupEstimate {
 public:
   /// \param isFree whether a node may be computed on a part of the ranks
-  NodeEstimate(const Tree &tree, const Machine &machine, std::function<bool(NodeId)> isFree)
-      : tree(tree), machine(machine), mayBeMoved(std::move(isFree)) {}
+  NodeEstimate(const Tree &tree, const Machine &machine, std::function<bool(NodeId)> isFree);
 
   double node(NodeId node, int64_t ranks) override;
   double move(NodeId tensor, int64_t from, int64_t to) override;
   bool isFree(NodeId node) override { return mayBeMoved(node); }
 
 private:
+  /// Without messages, of one of the nodes that are first of those alike.
+  double computing(NodeId node, int64_t ranks);
+
   const Tree &tree;
   const Machine &machine;
   const std::function<bool(NodeId)> mayBeMoved;
+  std::vector<NodeId> firstAlike; ///< by node: the first that is alike
   std::map<std::pair<NodeId, int64_t>, double> known;
 };
 

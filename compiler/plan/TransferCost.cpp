@@ -7,6 +7,7 @@
 #include "compiler/plan/TransferCost.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/ir/ShapeKey.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -118,30 +119,13 @@ const Link &TransferCost::exchangeLink(const GridAxis &axis) const {
   return at->second;
 }
 
-namespace {
-
-void append(const Placement &placement, std::vector<int64_t> &key) {
-  key.push_back(placement.grid.firstRank);
-  for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
-    const AxisPlacement &on = placement.axes[axis];
-    key.insert(key.end(), {placement.grid.extents[axis], static_cast<int64_t>(on.kind), on.position,
-                           on.level});
-  }
-}
-
-} // namespace
-
 const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, const Placement &from,
                                            const Placement &to) const {
-  std::vector<int64_t> key;
-  const std::vector<DimId> &dims = tree.node(tensor).dims;
-  key.reserve(dims.size() + 4 + 4 * (from.axes.size() + to.axes.size()));
-  for (const DimId dim : dims)
-    key.push_back(tree.dim(dim).extent);
-  key.push_back(-1);
-  append(from, key);
-  key.push_back(-1);
-  append(to, key);
+  ShapeKey key;
+  key.reserve(tree.node(tensor).dims.size() + 5 + 4 * (from.axes.size() + to.axes.size()));
+  addExtents(tree, tensor, key);
+  addPlacement(from, key);
+  addPlacement(to, key);
   const auto [found, isNew] = knownWays.try_emplace(std::move(key));
   if (!isNew)
     return found->second;
