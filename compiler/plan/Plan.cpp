@@ -87,8 +87,8 @@ private:
       return false;
     auto planner = std::make_unique<Planner>(lists, how, ranges);
     tried.push_back(std::move(ranges));
-    const bool mayBe = how.memory == options.memory || options.bytesOf(tree, planner->schedule()) <=
-                                                           static_cast<double>(*options.memory);
+    const bool mayBe =
+        how.memory == options.memory || planner->bytes() <= static_cast<double>(*options.memory);
     const bool isBetter = mayBe && (!best || planner->isBetterThan(*best));
     if (isBetter) {
       best = std::move(planner);

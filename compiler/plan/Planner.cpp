@@ -32,13 +32,17 @@ Planner::Planner(CandidateLists &lists, const PlanOptions &options, std::vector<
 bool Planner::isBetterThan(const Planner &other) const {
   if (options.memory) {
     const auto memory = static_cast<double>(*options.memory);
-    const double own = options.bytesOf(tree, schedule()),
-                 others = options.bytesOf(tree, other.schedule());
-    if (std::max(own, others) > memory)
-      return own < others;
+    if (std::max(bytes(), other.bytes()) > memory)
+      return bytes() < other.bytes();
   }
   constexpr double kDoubt = 1.02; // Of two that are about as fast the simpler one is chosen.
   return kDoubt * seconds() < other.seconds();
+}
+
+double Planner::bytes() const {
+  if (!bytesOfChosen)
+    bytesOfChosen = options.bytesOf(tree, schedule());
+  return *bytesOfChosen;
 }
 
 bool Planner::isOverMemory() const {
@@ -66,8 +70,9 @@ void Planner::decide() {
   tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
   chosen = tables->cheapest();
   const auto memory = static_cast<double>(options.memory.value_or(0));
-  if (!options.memory || options.bytesOf(tree, completed(chosen)) <= memory)
+  if (!options.memory || bytes() <= memory)
     return;
+  bytesOfChosen.reset();
   isSparing = true;
   tables.emplace(tree, transfers, options.ranks, choices(), options.isDraft);
   const auto bytes = [&](const std::vector<std::size_t> &tried) {

@@ -35,6 +35,9 @@ public:
   /// not.
   bool isBetterThan(const Planner &other) const;
 
+  /// That the busiest rank needs.
+  double bytes() const;
+
   /// Whether even what was chosen does not fit the memory.
   bool isOverMemory() const;
 
@@ -102,7 +105,8 @@ private:
   const std::vector<std::vector<Use>> uses; ///< by tensor
   bool isSparing = false;                   ///< memory is short
   std::optional<ChoiceTables> tables;
-  std::vector<std::size_t> chosen; ///< by tensor
+  std::vector<std::size_t> chosen;             ///< by tensor
+  mutable std::optional<double> bytesOfChosen; ///< once they are counted
 };
 
 } // namespace einsumc
