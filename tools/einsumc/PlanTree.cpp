@@ -8,7 +8,6 @@
 
 #include "ReadInputs.h"
 
-#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/ChooseSlices.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/plan/OrderDims.h"
@@ -16,7 +15,6 @@
 
 #include "llvm/Support/raw_ostream.h"
 
-#include <memory>
 #include <utility>
 
 namespace einsumc {
@@ -35,14 +33,17 @@ namespace {
 PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                       const Options &options, bool isDraft = false) {
   auto [declared, tree] = orderedSlice(whole, machine, given, options);
-  PlanOptions how{
-      options.ranks, reordered(given, declared, tree), memoryOf(options, machine),
-      options.groups == GroupChoice::Chosen, isDraft,
-      [count = std::make_shared<MemoryCount>(machine)](const Tree &of, const Schedule &schedule) {
-        return static_cast<double>(count->of(of, schedule).bytes());
-      }};
+  const auto count = std::make_shared<MemoryCount>(machine);
+  PlanOptions how{options.ranks,
+                  reordered(given, declared, tree),
+                  memoryOf(options, machine),
+                  options.groups == GroupChoice::Chosen,
+                  isDraft,
+                  [count](const Tree &of, const Schedule &schedule) {
+                    return static_cast<double>(count->of(of, schedule).bytes());
+                  }};
   Schedule schedule = plan(tree, machine, how);
-  return {std::move(declared), std::move(tree), std::move(how), std::move(schedule)};
+  return {std::move(declared), std::move(tree), std::move(how), std::move(schedule), count};
 }
 
 } // namespace

@@ -9,7 +9,10 @@
 
 #include "Options.h"
 
+#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/Plan.h"
+
+#include <memory>
 
 namespace einsumc {
 
@@ -19,9 +22,11 @@ struct PlannedTree {
   Tree tree;     ///< the same with the orders of dims in which intermediates are stored
   PlanOptions options;
   Schedule schedule;
+  std::shared_ptr<MemoryCount> count; ///< which the planner used
 
+  MemoryNeed memoryNeed() const { return count->of(tree, schedule); }
   /// That the busiest rank needs.
-  double bytes() const { return options.bytesOf(tree, schedule); }
+  double bytes() const { return static_cast<double>(memoryNeed().bytes()); }
 };
 
 /// The tree of one slice, as it is declared and with the orders that are given or chosen.

@@ -8,7 +8,6 @@
 
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/ir/Moves.h"
-#include "compiler/lower/MemoryCount.h"
 #include "compiler/plan/CommunicationBound.h"
 #include "compiler/plan/Cost.h"
 #include "compiler/support/Text.h"
@@ -48,15 +47,16 @@ void printOrder(const Tree &tree, llvm::raw_ostream &out) {
                       static_cast<long long>(largest));
 }
 
-void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
-              llvm::raw_ostream &out) {
+void printDot(const PlannedTree &planned, const Machine &machine, llvm::raw_ostream &out) {
+  const Tree &tree = planned.tree;
+  const Schedule &schedule = planned.schedule;
   out << "digraph einsum {\n  rankdir=BT;\n  node [fontname=\"monospace\"];\n";
   const double slices = static_cast<double>(countSlices(schedule.slices));
   if (!schedule.slices.empty())
     out << "  label=\"" << countSlices(schedule.slices)
         << " slices: " << describeSlices(tree, schedule.slices) << "\";\n";
   const TransferCost transfers(machine, schedule.ranks);
-  const MemoryNeed need = MemoryCount(machine).of(tree, schedule);
+  const MemoryNeed need = planned.memoryNeed();
   for (NodeId id = 0; id < tree.size(); ++id) {
     const Node &node = tree.node(id);
     const std::string text = tensorText(tree, node.name, node.dims);
@@ -103,12 +103,12 @@ constexpr std::size_t kListed = 8;
 
 class JsonWriter {
 public:
-  JsonWriter(const Tree &tree, const Machine &machine, const PlanOptions &options,
-             const Schedule &schedule, llvm::raw_ostream &out)
-      : tree(tree), machine(machine), schedule(schedule), transfers(machine, schedule.ranks),
-        alternatives(einsumc::alternatives(tree, machine, options, kListed).ofNode),
-        need(MemoryCount(machine).of(tree, schedule)),
-        slices(static_cast<double>(countSlices(schedule.slices))), json(out, 2) {}
+  JsonWriter(const PlannedTree &planned, const Machine &machine, llvm::raw_ostream &out)
+      : tree(planned.tree), machine(machine), schedule(planned.schedule),
+        transfers(machine, schedule.ranks),
+        alternatives(einsumc::alternatives(tree, machine, planned.options, kListed).ofNode),
+        need(planned.memoryNeed()), slices(static_cast<double>(countSlices(schedule.slices))),
+        json(out, 2) {}
 
   void run() {
     json.object([&] {
@@ -234,9 +234,8 @@ private:
 
 } // namespace
 
-void printJson(const Tree &tree, const Machine &machine, const PlanOptions &options,
-               const Schedule &schedule, llvm::raw_ostream &out) {
-  JsonWriter(tree, machine, options, schedule, out).run();
+void printJson(const PlannedTree &planned, const Machine &machine, llvm::raw_ostream &out) {
+  JsonWriter(planned, machine, out).run();
   out << "\n";
 }
 

@@ -7,8 +7,9 @@
 #ifndef EINSUMC_TOOLS_PRINTSTAGES_H
 #define EINSUMC_TOOLS_PRINTSTAGES_H
 
+#include "PlanTree.h"
+
 #include "compiler/ir/Machine.h"
-#include "compiler/plan/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,13 +25,11 @@ void printOrder(const Tree &tree, llvm::raw_ostream &out);
 
 /// The planned tree as a graph in Graphviz's language: tensors with their placements, nodes with
 /// their algorithms, edges with what has to move. Flops, seconds and bytes are those of all slices.
-void printDot(const Tree &tree, const Machine &machine, const Schedule &schedule,
-              llvm::raw_ostream &out);
+void printDot(const PlannedTree &planned, const Machine &machine, llvm::raw_ostream &out);
 
 /// Tree, schedule and predictions as JSON: extents of one slice, predictions for all of
 /// them, and the best algorithms of every node.
-void printJson(const Tree &tree, const Machine &machine, const PlanOptions &options,
-               const Schedule &schedule, llvm::raw_ostream &out);
+void printJson(const PlannedTree &planned, const Machine &machine, llvm::raw_ostream &out);
 
 } // namespace einsumc
 

@@ -17,7 +17,6 @@
 
 #include "compiler/codegen/Codegen.h"
 #include "compiler/lower/Lower.h"
-#include "compiler/lower/MemoryCount.h"
 #include "compiler/order/GreedyOrder.h"
 #include "compiler/order/Normalise.h"
 
@@ -70,8 +69,7 @@ public:
       explain(planned.tree, *machine, planned.options, planned.schedule, llvm::errs());
     }
     const std::optional<int64_t> memory = planned.options.memory;
-    if (memory && !checkMemory(planned.tree, planned.schedule,
-                               MemoryCount(*machine).of(planned.tree, planned.schedule), *memory))
+    if (memory && !checkMemory(planned.tree, planned.schedule, planned.memoryNeed(), *memory))
       return kMistake;
     return finish(planned, *machine);
   }
@@ -86,14 +84,12 @@ private:
     if (options.stage == Stage::Plan)
       return write([&](llvm::raw_ostream &out) {
         print(tree, schedule, out);
-        print(tree, MemoryCount(machine).of(tree, schedule), out);
+        print(tree, planned.memoryNeed(), out);
       });
     if (options.stage == Stage::Dot)
-      return write([&](llvm::raw_ostream &out) { printDot(tree, machine, schedule, out); });
+      return write([&](llvm::raw_ostream &out) { printDot(planned, machine, out); });
     if (options.stage == Stage::Json)
-      return write([&](llvm::raw_ostream &out) {
-        printJson(tree, machine, planned.options, schedule, out);
-      });
+      return write([&](llvm::raw_ostream &out) { printJson(planned, machine, out); });
 
     if (options.library && !schedule.slices.empty())
       return refuseSlicedLibrary();
