@@ -174,11 +174,30 @@ void meetAll() noexcept {
   }
 }
 
+/// Whether the ranks are on several hosts: the same answer on all of them.
+bool spansHosts() noexcept {
+  MPI_Comm host = MPI_COMM_NULL;
+  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) !=
+      MPI_SUCCESS)
+    return true;
+  int here = 0;
+  int all = 0;
+  MPI_Comm_size(host, &here);
+  MPI_Comm_size(MPI_COMM_WORLD, &all);
+  MPI_Comm_free(&host);
+  return here < all;
+}
+
+/// How much later than the first the last rank may leave a barrier, with many ranks on a core.
+constexpr std::chrono::milliseconds kLeavingBarrier(100);
+
 } // namespace
 
-// A rank of MPICH before 4.2 that is done with its connections waits for the others without
-// answering them, and one that is not may wait for its answer (github.com/pmodels/mpich/pull/6596).
-// That is rare where all begin at the same moment.
+// MPI_Finalize of MPICH before 4.2 over UCX asks each peer for an answer on its connection, and
+// once it has all, waits for the others without answering any more (pmodels/mpich pull 6596). A
+// rank still in the barrier would answer before it asks, and then ask in vain. So all leave the
+// barrier first and nobody answers for a while: where all ask before they answer, on connections
+// that keep the order, nobody is left.
 Environment::~Environment() {
   if (!owns || isFinalized())
     return;
@@ -186,7 +205,10 @@ Environment::~Environment() {
   if (status) {
     meetAll();
     watchdog.emplace(*status, patience);
+    const bool isApart = spansHosts();
     MPI_Barrier(MPI_COMM_WORLD); // Not polite, but short: all are there.
+    if (isApart)
+      std::this_thread::sleep_for(kLeavingBarrier);
   }
   MPI_Finalize();
 }
