@@ -209,16 +209,31 @@ template <class Visit> void forEachRank(const Stepping &stepping, Visit &&visit)
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-/// What tells a line along a traveller's axis from others, as far as sizes go: the steps, which the
-/// ranks that differ only along travellers' axes share, and the sizes of its blocks.
-std::vector<int64_t> kindOfLine(const Stepping &stepping, const Traveller &traveller,
-                                int64_t rank) {
-  std::vector<int64_t> place = stepping.work.grid.coordinates(rank);
-  for (const Traveller &other : stepping.travellers)
-    place[other.axis] = 0;
-  std::vector<int64_t> kind = {stepping.work.grid.rankAt(place)};
-  for (const Interval &range : traveller.chunks.box(rank))
-    kind.push_back(range.size());
+/// The axes along which the ranges of the steps differ from rank to rank, beside travellers' own,
+/// which all ranks go through: those that also cut a dim along which a traveller is cut.
+std::vector<bool> axesOfRanges(const Stepping &stepping) {
+  std::vector<bool> result(stepping.work.grid.extents.size(), false);
+  for (const Traveller &of : stepping.travellers)
+    for (std::size_t axis = 0; axis < result.size(); ++axis) {
+      const AxisPlacement &on = of.chunks.axes[axis];
+      if (on.kind == AxisKind::Split && on.position == static_cast<int>(of.position))
+        result[axis] = true;
+    }
+  for (const Traveller &of : stepping.travellers)
+    result[of.axis] = false;
+  return result;
+}
+
+/// What tells a line along a traveller's axis from others, as far as sizes go: the place on those
+/// axes, which the ranges of its steps follow from, and the sizes of its blocks.
+std::vector<int64_t> kindOfLine(const Stepping &stepping, const Traveller &traveller, int64_t rank,
+                                const std::vector<bool> &axes) {
+  std::vector<int64_t> kind = stepping.work.grid.coordinates(rank);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (!axes[axis])
+      kind[axis] = 0;
+  for (std::size_t position = 0; position < traveller.chunks.extents.size(); ++position)
+    kind.push_back(traveller.chunks.range(position, rank).size());
   return kind;
 }
 
@@ -234,10 +249,11 @@ void forEachLine(const Stepping &stepping, const Traveller &traveller, int64_t l
     int64_t count = 0;
   };
   std::map<std::vector<int64_t>, Lines> kinds;
+  const std::vector<bool> axes = axesOfRanges(stepping);
   const Grid &grid = stepping.work.grid;
   for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size() && lines > 0; ++rank)
     if (isRoot(stepping, traveller, rank)) {
-      ++kinds.try_emplace(kindOfLine(stepping, traveller, rank), Lines{rank, 0})
+      ++kinds.try_emplace(kindOfLine(stepping, traveller, rank, axes), Lines{rank, 0})
             .first->second.count;
       --lines;
     }

@@ -1,5 +1,4 @@
-//===- ShapeKey.h - what is alike but for names
-//------------------------------------------------===//
+//===- ShapeKey.h - what is alike but for names -----------------------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
