@@ -31,10 +31,25 @@ std::size_t ComputeShape::indexOf(DimId dim) const {
 
 namespace {
 
+/// A box as there are many thousands of, one after the other.
+using Ranges = llvm::SmallVector<Interval, 8>;
+
+/// \pre layout.holds(rank)
+Ranges rangesOf(const Layout &layout, int64_t rank) {
+  Ranges ranges;
+  for (std::size_t position = 0; position < layout.extents.size(); ++position)
+    ranges.push_back(layout.range(position, rank));
+  return ranges;
+}
+
 /// What one rank computes with at a time.
 struct Sample {
-  Box work;
-  std::vector<std::optional<Box>> blocks; ///< by role; nothing where the rank holds none
+  Ranges work;
+  llvm::SmallVector<std::optional<Ranges>, 3> blocks; ///< by role; nothing where the rank has none
+
+  bool isEmpty() const {
+    return llvm::any_of(work, [](const Interval &range) { return range.empty(); });
+  }
 };
 
 /// The steps of the ranks that differ only in their coordinates on the axes of the travellers. All
@@ -211,7 +226,7 @@ public:
   ComputeShape run() {
     for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size(); ++rank)
       if (!stepping)
-        add({work.box(rank), storedBlocks(rank)});
+        add(atHome(rank));
       else if (stepping->travellers.front().movement == StepMovement::Stream)
         addAllSteps(rank); // They are few.
       else
@@ -220,59 +235,71 @@ public:
   }
 
 private:
-  std::vector<std::optional<Box>> storedBlocks(int64_t rank) const {
-    std::vector<std::optional<Box>> blocks;
+  /// All that a rank computes with, and what it stores.
+  Sample atHome(int64_t rank) const {
+    Sample sample{rangesOf(work, rank), {}};
     for (const Layout &layout : stored)
-      blocks.push_back(layout.holds(rank) ? std::optional(layout.box(rank)) : std::nullopt);
-    return blocks;
+      sample.blocks.push_back(layout.holds(rank) ? std::optional(rangesOf(layout, rank))
+                                                 : std::nullopt);
+    return sample;
   }
 
   void addAllSteps(int64_t rank) {
     const StepTable table(*stepping, rank);
-    const std::vector<std::optional<Box>> home = storedBlocks(rank);
+    const Sample home = atHome(rank);
     for (std::size_t step = 0; step < table.steps(); ++step) {
-      Sample sample{table.work(step), home};
-      if (volume(sample.work) == 0)
+      Sample sample = home;
+      sample.work[stepping->dim] = table.range(step);
+      if (sample.isEmpty())
         continue;
       for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
         if (!table.isOwn(t, step))
-          sample.blocks[stepping->travellers[t].role] = table.chunk(t, step);
+          sample.blocks[stepping->travellers[t].role] =
+              chunkOf(t, table.owner(t, step), table.range(step));
       add(sample);
     }
   }
 
   void addSteps(int64_t rank) {
-    const std::vector<std::optional<Box>> home = storedBlocks(rank);
-    const Box ofWork = work.box(rank);
-    std::vector<int64_t> place = work.grid.coordinates(rank);
-    llvm::SmallVector<int64_t, 2> coordinates;
-    for (const Traveller &traveller : stepping->travellers)
-      coordinates.push_back(place[traveller.axis]);
-    linesOf(rank).forSome(coordinates, [&](const LineSteps::Step &step) {
-      Sample sample{ofWork, home};
+    const Sample home = atHome(rank);
+    llvm::SmallVector<int64_t, 2> coordinates, strides;
+    int64_t first = rank; // Of those on the same lines along the travellers' axes.
+    for (const Traveller &traveller : stepping->travellers) {
+      strides.push_back(strideOf(traveller.axis));
+      coordinates.push_back((rank - work.grid.firstRank) / strides.back() %
+                            work.grid.extents[traveller.axis]);
+      first -= coordinates.back() * strides.back();
+    }
+    linesFrom(first).forSome(coordinates, [&](const LineSteps::Step &step) {
+      Sample sample = home;
       sample.work[stepping->dim] = step.range;
-      if (volume(sample.work) == 0)
+      if (sample.isEmpty())
         return;
-      for (std::size_t t = 0; t < stepping->travellers.size(); ++t) {
-        const Traveller &traveller = stepping->travellers[t];
-        if (step.owners[t] == coordinates[t])
-          continue;
-        std::vector<int64_t> owner = place;
-        owner[traveller.axis] = step.owners[t];
-        Box chunk = traveller.chunks.box(work.grid.rankAt(owner));
-        chunk[traveller.position] = step.range;
-        sample.blocks[traveller.role] = std::move(chunk);
-      }
+      for (std::size_t t = 0; t < stepping->travellers.size(); ++t)
+        if (const int64_t hops = step.owners[t] - coordinates[t]; hops != 0)
+          sample.blocks[stepping->travellers[t].role] =
+              chunkOf(t, rank + hops * strides[t], step.range);
       add(sample);
     });
   }
 
-  /// The steps of the ranks that a rank shares its lines along the travellers' axes with.
-  const LineSteps &linesOf(int64_t rank) {
-    std::vector<int64_t> place = work.grid.coordinates(rank);
-    for (const Traveller &traveller : stepping->travellers)
-      place[traveller.axis] = 0;
-    const int64_t first = work.grid.rankAt(place);
+  Ranges chunkOf(std::size_t traveller, int64_t owner, const Interval &range) const {
+    const Traveller &of = stepping->travellers[traveller];
+    Ranges chunk = rangesOf(of.chunks, owner);
+    chunk[of.position] = range;
+    return chunk;
+  }
+
+  /// From a rank to the next along an axis.
+  int64_t strideOf(std::size_t axis) const {
+    int64_t stride = 1;
+    for (std::size_t behind = axis + 1; behind < work.grid.extents.size(); ++behind)
+      stride *= work.grid.extents[behind];
+    return stride;
+  }
+
+  /// The steps of the ranks on the lines along the travellers' axes that begin at a rank.
+  const LineSteps &linesFrom(int64_t first) {
     const auto known = lines.find(first);
     return known != lines.end() ? known->second
                                 : lines.try_emplace(first, *stepping, first).first->second;
@@ -292,7 +319,7 @@ private:
         shape.blocks[b].isWhole.assign(shape.blocks[b].isWhole.size(), false);
   }
 
-  void addBlock(Role role, const Box &block, const Box &ofWork, ComputeShape::Block &result) {
+  void addBlock(Role role, const Ranges &block, const Ranges &ofWork, ComputeShape::Block &result) {
     const std::vector<DimId> &dims = dimsOf(tree, node, role);
     for (std::size_t p = 0; p < block.size(); ++p) {
       result.largest[p] = std::max(result.largest[p], block[p].size());
@@ -302,7 +329,7 @@ private:
   }
 
   /// Forgets the extents that are other ones in a box.
-  static void narrow(std::vector<std::optional<int64_t>> &extents, const Box &box) {
+  static void narrow(std::vector<std::optional<int64_t>> &extents, const Ranges &box) {
     if (extents.empty()) // It is the first.
       for (const Interval &interval : box)
         extents.emplace_back(interval.size());
