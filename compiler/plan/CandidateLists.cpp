@@ -16,8 +16,10 @@ CandidateLimits limitsFor(const Tree &tree) {
     return {{8, 48, 3, true}, 3, 96, false};
   if (tree.size() <= kSomeNodes)
     return {{6, 12, 1, true}, 2, 32, false};
-  return {{5, 6, 1, false}, 2, 16, false};
+  return roughLimits();
 }
+
+CandidateLimits roughLimits() { return {{5, 6, 1, false}, 2, 16, false}; }
 
 std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
   std::vector<int> lifetimes(tree.dims().size());
@@ -32,7 +34,7 @@ ShapeKey CandidateLists::keyOf(NodeId node) const {
   key.push_back(tree.node(node).isOutput ? 1 : 0);
   // Only where some dims are not cut does it matter how long they live.
   const std::vector<DimId> dims = dimsInOrder(tree, node);
-  if (dims.size() > limitsFor(tree).cuts.dims) {
+  if (dims.size() > limits.cuts.dims) {
     const std::vector<int> lifetimes = lifetimesFrom(tree, node);
     for (const DimId dim : dims)
       key.push_back(lifetimes[static_cast<std::size_t>(dim)]);
@@ -58,9 +60,9 @@ std::vector<Candidate> CandidateLists::listOf(NodeId node, const RankRange &rank
   const auto [first, isNew] =
       firstOfShape.try_emplace({keyOf(node), ranks.first, ranks.size, isSparing}, node);
   if (isNew) {
-    CandidateLimits limits = limitsFor(tree);
-    limits.isSparing = isSparing;
-    return candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), limits);
+    CandidateLimits with = limits;
+    with.isSparing = isSparing;
+    return candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), with);
   }
   std::vector<Candidate> list = known.at({first->second, ranks.first, ranks.size, isSparing});
   const std::vector<DimId> from = dimsInOrder(tree, first->second), to = dimsInOrder(tree, node);

@@ -19,6 +19,8 @@ namespace einsumc {
 
 /// How many candidates of a node are thought about in a tree of so many nodes.
 CandidateLimits limitsFor(const Tree &tree);
+/// The fewest: in large trees.
+CandidateLimits roughLimits();
 
 /// By dim: of how many results from a node on it is one.
 std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
@@ -29,7 +31,10 @@ std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
 class CandidateLists {
 public:
   CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks)
-      : tree(tree), machine(machine), transfers(machine, ranks) {}
+      : CandidateLists(tree, machine, ranks, limitsFor(tree)) {}
+  CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks,
+                 const CandidateLimits &limits)
+      : tree(tree), machine(machine), transfers(machine, ranks), limits(limits) {}
 
   /// \param isSparing memory is short
   const std::vector<Candidate> &of(NodeId node, const RankRange &ranks, bool isSparing);
@@ -39,6 +44,7 @@ public:
   const Tree &tree;
   const Machine &machine;
   const TransferCost transfers;
+  const CandidateLimits limits;
 
 private:
   /// What candidates depend on.

@@ -17,13 +17,14 @@ namespace {
 
 /// Slices that take longer than all that one waits for are no answer.
 constexpr int64_t kMostSlices = int64_t{1} << 20;
-/// Times the memory from which on dims are cut faster.
+/// Times the memory from which on dims are cut faster, and no plan is thought to fit.
 constexpr double kMuch = 4;
 
 class Search {
 public:
-  Search(const Tree &tree, double memory, const std::function<SlicedCost(const Slices &)> &cost)
-      : tree(tree), memory(memory), cost(cost) {
+  Search(const Tree &tree, double memory, const std::function<SlicedCost(const Slices &)> &compared,
+         const std::function<double(const Slices &)> &bytes)
+      : tree(tree), memory(memory), compared(compared), bytes(bytes) {
     // The dims of the tensors that need the most, which are few, are those that help.
     constexpr std::size_t kMostDims = 12;
     std::vector<double> weights(tree.dims().size());
@@ -39,20 +40,21 @@ public:
     dims.resize(std::min(dims.size(), kMostDims));
   }
 
-  Slices run(SlicedCost now) {
+  Slices run() {
     Slices slices;
-    while (now.bytes > memory) {
+    SlicedCost now = compared(slices);
+    do {
       std::optional<std::pair<Slices, SlicedCost>> best;
       for (const DimId dim : dims)
         if (std::optional<Slices> finer = cutFurther(slices, dim, now.bytes > kMuch * memory)) {
-          const SlicedCost with = cost(*finer);
+          const SlicedCost with = compared(*finer);
           if (with.bytes < now.bytes && (!best || isBetter(with, best->second, now)))
             best = {std::move(*finer), with};
         }
       if (!best)
         return slices;
       std::tie(slices, now) = *std::move(best);
-    }
+    } while (now.bytes > kMuch * memory || bytes(slices) > memory);
     return slices;
   }
 
@@ -98,15 +100,17 @@ private:
 
   const Tree &tree;
   const double memory;
-  const std::function<SlicedCost(const Slices &)> &cost;
+  const std::function<SlicedCost(const Slices &)> &compared;
+  const std::function<double(const Slices &)> &bytes;
   std::vector<DimId> dims;
 };
 
 } // namespace
 
-Slices chooseSlices(const Tree &tree, double memory, const SlicedCost &whole,
-                    const std::function<SlicedCost(const Slices &)> &cost) {
-  return Search(tree, memory, cost).run(whole);
+Slices chooseSlices(const Tree &tree, double memory,
+                    const std::function<SlicedCost(const Slices &)> &compared,
+                    const std::function<double(const Slices &)> &bytes) {
+  return Search(tree, memory, compared, bytes).run();
 }
 
 } // namespace einsumc

@@ -34,7 +34,7 @@ RunCost costOfSteps(const StepCost &steps) {
 RunCost RunCosts::of(const NodeSchedule &on) {
   RunCost cost;
   if (const std::optional<Stepping> stepping = steppingOf(tree, node, on)) {
-    cost = costOfSteps(stepCost(tree, node, *stepping, machine, transfers.stepLinks(*stepping)));
+    cost = costOfSteps(stepCost(parts, *stepping, transfers.stepLinks(*stepping)));
   } else {
     cost.computeSeconds = computeSeconds(on);
     cost.seconds = cost.computeSeconds;
@@ -65,10 +65,10 @@ double RunCosts::bound(const NodeSchedule &on, const std::optional<Stepping> &st
 }
 
 double RunCosts::computeSeconds(const NodeSchedule &on) {
-  const auto [found, isNew] = known.try_emplace(workExtents(tree, node, on), 0);
-  if (isNew)
-    found->second = localCost(localWork(tree, node, on), machine).seconds();
-  return found->second;
+  Box block;
+  for (const int64_t extent : workExtents(tree, node, on))
+    block.push_back({0, extent});
+  return parts.of(block);
 }
 
 double RunCosts::computeBound(const NodeSchedule &on) const {

@@ -9,10 +9,10 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/plan/StepSeconds.h"
 #include "compiler/plan/TransferCost.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -32,7 +32,8 @@ struct RunCost {
 class RunCosts {
 public:
   RunCosts(const Tree &tree, NodeId node, const Machine &machine, const TransferCost &transfers)
-      : tree(tree), node(node), machine(machine), transfers(transfers) {}
+      : tree(tree), node(node), machine(machine), transfers(transfers), parts(tree, node, machine) {
+  }
 
   RunCost of(const NodeSchedule &on);
 
@@ -49,7 +50,7 @@ private:
   const NodeId node;
   const Machine &machine;
   const TransferCost &transfers;
-  std::map<std::vector<int64_t>, double> known; ///< computing a block, by its extents
+  PartSeconds parts;
 };
 
 /// The same of a single schedule.

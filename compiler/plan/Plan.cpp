@@ -26,9 +26,9 @@ class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
       : tree(tree), options(options), draft(draftOf(options)), anyMemory(withoutMemory(draft)),
-        lists(tree, machine, options.ranks), estimate(tree, machine, [&options](NodeId node) {
-          return options.fixed.nodes.count(node) == 0;
-        }) {}
+        lists(tree, machine, options.ranks, options.isRough ? roughLimits() : limitsFor(tree)),
+        estimate(tree, machine,
+                 [&options](NodeId node) { return options.fixed.nodes.count(node) == 0; }) {}
 
   std::unique_ptr<Planner> run() {
     if (isLarge(tree) && options.mayGroup && tryClearGroups() && !best->isShortOfMemory())

@@ -28,6 +28,8 @@ struct PlanOptions {
   bool mayGroup = true;
   /// One of many plans that are compared: of DAGs, and where memory is short, found in little time.
   bool isDraft = false;
+  /// One of many of which the best is planned again: with few candidates a node.
+  bool isRough = false;
   /// Counts the bytes that the busiest rank uses under a schedule of the tree, those among them
   /// that later stages decide on; none: those of tensors alone (storedBytes).
   std::function<double(const Tree &, const Schedule &)> countBytes = nullptr;

@@ -83,10 +83,9 @@ struct AlikeSteps {
 
 class Player {
 public:
-  Player(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-         const std::vector<Link> &links)
-      : stepping(stepping), chunks(stepping, links, tree.elementType()),
-        stepSeconds(tree, node, machine, &stepping) {}
+  Player(PartSeconds &parts, const Stepping &stepping, const std::vector<Link> &links)
+      : stepping(stepping), chunks(stepping, links, parts.tree.elementType()),
+        stepSeconds(parts, &stepping) {}
 
   StepCost run() {
     const double steps = static_cast<double>(mostChunks(stepping) * stepping.pace);
@@ -167,7 +166,7 @@ private:
 
   const Stepping &stepping;
   const ChunkTransfers chunks;
-  StepSeconds stepSeconds;
+  const StepSeconds stepSeconds;
   std::optional<StepTable> table;
   std::vector<double> computed; ///< by step: when
   std::vector<double> sent;     ///< when results were
@@ -211,9 +210,8 @@ StepCost stepBound(const Tree &tree, const Stepping &stepping, const Machine &ma
   return bound;
 }
 
-StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-                  const std::vector<Link> &links) {
-  return Player(tree, node, stepping, machine, links).run();
+StepCost stepCost(PartSeconds &parts, const Stepping &stepping, const std::vector<Link> &links) {
+  return Player(parts, stepping, links).run();
 }
 
 } // namespace einsumc

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/plan/StepSeconds.h"
 
 #include <vector>
 
@@ -28,9 +29,9 @@ struct StepCost {
 /// Communication Operations in MPICH", IJHPCA 19, 2005), or beta w log2 q where that is less; a
 /// root that streams serves all ranks in turn. Of long
 /// loops all steps are taken to be alike.
+/// \param parts of the node
 /// \param links by traveller
-StepCost stepCost(const Tree &tree, NodeId node, const Stepping &stepping, const Machine &machine,
-                  const std::vector<Link> &links);
+StepCost stepCost(PartSeconds &parts, const Stepping &stepping, const std::vector<Link> &links);
 
 /// What the steps take at least, in a fraction of the time that playing them takes: nothing of
 /// `stepCost` is less. They compute no faster than the best tile kernel, and each rank's line sends

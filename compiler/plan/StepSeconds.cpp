@@ -26,28 +26,30 @@ int64_t mostChunks(const Stepping &stepping) {
   return chunks;
 }
 
-StepSeconds::StepSeconds(const Tree &tree, NodeId node, const Machine &machine,
-                         const Stepping *stepping)
-    : tree(tree), node(node), machine(machine) {
+double PartSeconds::of(const Box &part, double footprint) {
+  std::vector<int64_t> extents;
+  for (const Interval &range : part)
+    extents.push_back(range.size());
+  const auto [found, isNew] = known.try_emplace({footprint, std::move(extents)}, 0);
+  if (isNew && volume(part) > 0) {
+    LocalWork work = localWork(tree, node, part);
+    work.footprint = footprint;
+    found->second = localCost(work, machine).seconds();
+  }
+  return found->second;
+}
+
+StepSeconds::StepSeconds(PartSeconds &parts, const Stepping *stepping) : parts(parts) {
   if (stepping == nullptr)
     return;
   const Box whole = stepping->work.box(stepping->work.grid.firstRank);
-  footprint = WorkDims::fused(localWork(tree, node, whole)).footprint();
+  footprint = WorkDims::fused(localWork(parts.tree, parts.node, whole)).footprint();
   loadOfStep = loadOf(*stepping);
   adds = stepping->sums || rotatesResult(*stepping);
 }
 
-double StepSeconds::of(const Box &work, std::size_t step) {
-  std::vector<int64_t> extents;
-  for (const Interval &range : work)
-    extents.push_back(range.size());
-  const auto [found, isNew] = known.try_emplace(std::move(extents), 0);
-  if (isNew && volume(work) > 0) {
-    LocalWork part = localWork(tree, node, work);
-    part.footprint = footprint;
-    found->second = localCost(part, machine).seconds();
-  }
-  return found->second + (adds && step > 0 ? readSeconds(work) : 0);
+double StepSeconds::of(const Box &work, std::size_t step) const {
+  return parts.of(work, footprint) + (adds && step > 0 ? readSeconds(work) : 0);
 }
 
 namespace {
@@ -67,6 +69,7 @@ double copiedElements(const Stepping &stepping, const Traveller &traveller, int6
 
 /// What messages take of a step's threads, and of memory when they are packed.
 double StepSeconds::loadOf(const Stepping &stepping) const {
+  const Machine &machine = parts.machine;
   const std::vector<int64_t> &extents = stepping.work.grid.extents;
   const int64_t steps = mostChunks(stepping) * stepping.pace;
   double ofThreads = 0, ofMemory = 0; // seconds of all steps, for each byte of an element
@@ -81,17 +84,19 @@ double StepSeconds::loadOf(const Stepping &stepping) const {
     ofMemory += 2 * copiedElements(stepping, traveller, steps) / machine.memoryBandwidth;
   }
   return (ofThreads / static_cast<double>(machine.threads) + ofMemory) *
-         static_cast<double>(sizeInBytes(tree.elementType())) / static_cast<double>(steps);
+         static_cast<double>(sizeInBytes(parts.tree.elementType())) / static_cast<double>(steps);
 }
 
 /// Reading the step's part of the result, which it adds to.
 double StepSeconds::readSeconds(const Box &work) const {
-  const std::vector<DimId> &dims = tree.iterationDims(node);
+  const Tree &tree = parts.tree;
+  const std::vector<DimId> &dims = tree.iterationDims(parts.node);
   double elements = 1;
-  for (const DimId dim : tree.node(node).dims)
+  for (const DimId dim : tree.node(parts.node).dims)
     elements *= static_cast<double>(
         work[static_cast<std::size_t>(llvm::find(dims, dim) - dims.begin())].size());
-  return elements * static_cast<double>(sizeInBytes(tree.elementType())) / machine.memoryBandwidth;
+  return elements * static_cast<double>(sizeInBytes(tree.elementType())) /
+         parts.machine.memoryBandwidth;
 }
 
 } // namespace einsumc

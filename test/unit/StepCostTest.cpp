@@ -64,7 +64,8 @@ protected:
     stepSeconds = localCost(part, machine).seconds();
     const std::vector<Link> links(stepping->travellers.size(),
                                   Link{alpha, share * stepSeconds / kChunkBytes});
-    return stepCost(tree, kProduct, *stepping, machine, links);
+    PartSeconds parts(tree, kProduct, machine);
+    return stepCost(parts, *stepping, links);
   }
 
   const Tree tree = product();
@@ -151,6 +152,7 @@ TEST_F(StepCosts, aRootThatStreamsServesAll) {
 TEST(StepBound, isNoMoreThanTheCost) {
   const Tree tree = batchedProduct();
   const Machine machine;
+  PartSeconds parts(tree, kProduct, machine);
   int loops = 0, sharp = 0;
   for (const std::vector<int64_t> &extents :
        std::vector<std::vector<int64_t>>{{2}, {5}, {30}, {40}, {2, 2}, {2, 3}, {5, 2}, {40, 2}})
@@ -158,7 +160,7 @@ TEST(StepBound, isNoMoreThanTheCost) {
                 [&](const Stepping &stepping, const NodeSchedule &on) {
                   for (const Link &link : {Link{0, 1e-9}, Link{1e-6, 0}, Link{1e-7, 1e-11}}) {
                     const std::vector<Link> links(stepping.travellers.size(), link);
-                    const StepCost cost = stepCost(tree, kProduct, stepping, machine, links);
+                    const StepCost cost = stepCost(parts, stepping, links);
                     const StepCost bound = stepBound(tree, stepping, machine, links);
                     constexpr double kRounded = 1 + 1e-12;
                     const std::string text = nodeScheduleText(tree, kProduct, on);

@@ -30,15 +30,20 @@ std::pair<Tree, Tree> orderedSlice(const Tree &whole, const Machine &machine,
 
 namespace {
 
+/// How much is thought about a plan: of those that are made, of those that say whether one exists,
+/// of those that are compared with many others.
+enum class Effort { Full, Draft, Rough };
+
 PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSchedule &given,
-                      const Options &options, bool isDraft = false) {
+                      const Options &options, Effort effort = Effort::Full) {
   auto [declared, tree] = orderedSlice(whole, machine, given, options);
   const auto count = std::make_shared<MemoryCount>(machine);
   PlanOptions how{options.ranks,
                   reordered(given, declared, tree),
                   memoryOf(options, machine),
                   options.groups == GroupChoice::Chosen,
-                  isDraft,
+                  effort != Effort::Full,
+                  effort == Effort::Rough,
                   [count](const Tree &of, const Schedule &schedule) {
                     return static_cast<double>(count->of(of, schedule).bytes());
                   }};
@@ -57,17 +62,18 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
       options.library || !options.maySlice)
     return planned;
   PartialSchedule with = given;
-  auto costOfPlan = [&](const PlannedTree &of) {
-    return SlicedCost{of.bytes(), costOf(of.tree, machine, of.schedule).seconds};
-  };
   Options oneByOne = options; // Many slices are tried, so each in little time.
   oneByOne.groups = GroupChoice::None;
-  const auto costOfSlices = [&](const Slices &tried) {
+  const auto planWith = [&](const Slices &tried, Effort effort) {
     with.slices = tried;
-    return costOfPlan(planSlice(whole, machine, with, oneByOne, true));
+    return planSlice(whole, machine, with, oneByOne, effort);
   };
-  const Slices slices =
-      chooseSlices(whole, static_cast<double>(*memory), costOfSlices({}), costOfSlices);
+  const auto compared = [&](const Slices &tried) {
+    const PlannedTree rough = planWith(tried, Effort::Rough);
+    return SlicedCost{rough.bytes(), costOf(rough.tree, machine, rough.schedule).seconds};
+  };
+  const auto bytes = [&](const Slices &tried) { return planWith(tried, Effort::Draft).bytes(); };
+  const Slices slices = chooseSlices(whole, static_cast<double>(*memory), compared, bytes);
   if (slices.empty())
     return planned;
   with.slices = slices;

@@ -170,7 +170,8 @@ private:
       addHop(hop);
     const NodeSchedule &on = schedule.nodes[static_cast<std::size_t>(node)];
     const std::optional<Stepping> stepping = steppingOf(tree, node, on);
-    StepSeconds seconds(tree, node, machine, stepping ? &*stepping : nullptr);
+    PartSeconds parts(tree, node, machine);
+    const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
       addSteps(*stepping, seconds);
     else
@@ -180,7 +181,7 @@ private:
     records.back().ends = here;
   }
 
-  void addCompute(const Layout &work, StepSeconds &seconds) {
+  void addCompute(const Layout &work, const StepSeconds &seconds) {
     for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size();
          ++rank) {
       const Id compute = engine.addDelay(seconds.of(work.box(rank)));
@@ -191,7 +192,7 @@ private:
     }
   }
 
-  void addSteps(const Stepping &stepping, StepSeconds &seconds) {
+  void addSteps(const Stepping &stepping, const StepSeconds &seconds) {
     AllRanks transport(stepping, flows);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport,

@@ -116,7 +116,8 @@ private:
     for (const Hop &hop : hops.before)
       playHop(hop);
     const std::optional<Stepping> stepping = steppingOf(tree, node, on);
-    StepSeconds seconds(tree, node, machine, stepping ? &*stepping : nullptr);
+    PartSeconds parts(tree, node, machine);
+    const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
       playLoop(*stepping, seconds);
     else
@@ -146,7 +147,7 @@ private:
       result.linkBytes[link] += phase.linkBytes()[link];
   }
 
-  void playCompute(const Layout &work, StepSeconds &seconds) {
+  void playCompute(const Layout &work, const StepSeconds &seconds) {
     for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size();
          ++rank) {
       const auto index = static_cast<std::size_t>(rank);
@@ -155,7 +156,7 @@ private:
     }
   }
 
-  void playLoop(const Stepping &stepping, StepSeconds &seconds) {
+  void playLoop(const Stepping &stepping, const StepSeconds &seconds) {
     EventEngine engine(LockStep::linkCount(stepping));
     const Id begin = engine.addDelay(0);
     LockStep transport(engine, stepping, machine, network, elementBytes);
