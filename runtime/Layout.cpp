@@ -66,6 +66,13 @@ std::vector<int64_t> Grid::coordinates(int64_t rank) const {
   return result;
 }
 
+int64_t Grid::stride(std::size_t axis) const {
+  int64_t stride = 1;
+  for (std::size_t inner = axis + 1; inner < extents.size(); ++inner)
+    stride *= extents[inner];
+  return stride;
+}
+
 int64_t Grid::rankAt(const std::vector<int64_t> &coordinates) const {
   int64_t index = 0;
   for (std::size_t axis = 0; axis < extents.size(); ++axis)

@@ -44,9 +44,8 @@ int64_t StepTable::extent(std::size_t traveller) const {
 }
 
 int64_t StepTable::rankAt(std::size_t traveller, int64_t coordinate) const {
-  std::vector<int64_t> place = coordinates;
-  place[stepping.travellers[traveller].axis] = coordinate;
-  return stepping.work.grid.rankAt(place);
+  const std::size_t axis = stepping.travellers[traveller].axis;
+  return ownRank + (coordinate - coordinates[axis]) * stepping.work.grid.stride(axis);
 }
 
 /// The chunks that this rank computes with, in the order in which it does.
@@ -123,7 +122,7 @@ Box StepTable::chunk(std::size_t traveller, std::size_t step) const {
 }
 
 int64_t StepTable::owner(std::size_t traveller, std::size_t step) const {
-  return rankAt(traveller, table[step].owners[traveller]);
+  return rankAt(traveller, ownerPlace(traveller, step));
 }
 
 int64_t StepTable::source(std::size_t traveller, std::size_t step) const {
@@ -352,20 +351,20 @@ ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, int64_t line
   const Grid &grid = stepping.work.grid;
   ChunkSizes sizes;
   forEachLine(stepping, of, lines, [&](const StepTable &table, int64_t) {
-    std::vector<int64_t> place = grid.coordinates(table.rank());
-    std::vector<Box> stored;
+    std::vector<Box> stored; // The line begins with the table's rank.
     for (int64_t c = 0; c < grid.extents[of.axis]; ++c) {
-      place[of.axis] = c;
-      stored.push_back(of.chunks.box(grid.rankAt(place)));
+      stored.push_back(of.chunks.box(table.rank() + c * grid.stride(of.axis)));
       sizes.largestStored = std::max(sizes.largestStored, volume(stored.back()));
     }
     std::vector<std::size_t> owned(stored.size(), 0);
+    Box chunk;
     for (std::size_t s = 0; s < table.steps(); ++s) {
-      const Box chunk = table.chunk(traveller, s);
-      const int64_t owner = grid.coordinates(table.owner(traveller, s))[of.axis];
-      ++owned[static_cast<std::size_t>(owner)];
+      const auto owner = static_cast<std::size_t>(table.ownerPlace(traveller, s));
+      ++owned[owner];
+      chunk = stored[owner];
+      chunk[of.position] = table.range(s);
       sizes.add(chunk);
-      sizes.addStored(chunk, stored[static_cast<std::size_t>(owner)]);
+      sizes.addStored(chunk, stored[owner]);
     }
     sizes.mostForeign =
         std::max(sizes.mostForeign, table.steps() - *std::ranges::min_element(owned));

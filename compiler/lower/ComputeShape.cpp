@@ -67,8 +67,7 @@ public:
     for (std::size_t s = 0; s < table.steps(); ++s) {
       Step step{table.range(s), {}};
       for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
-        step.owners.push_back(
-            stepping.work.grid.coordinates(table.owner(t, s))[stepping.travellers[t].axis]);
+        step.owners.push_back(table.ownerPlace(t, s));
       const unsigned all = 1U << step.owners.size();
       for (unsigned owned = 0; owned < all; ++owned)
         lists[keyOf(owned, step.owners)][step.range.size()].push_back(steps.size());
@@ -265,7 +264,7 @@ private:
     llvm::SmallVector<int64_t, 2> coordinates, strides;
     int64_t first = rank; // Of those on the same lines along the travellers' axes.
     for (const Traveller &traveller : stepping->travellers) {
-      strides.push_back(strideOf(traveller.axis));
+      strides.push_back(work.grid.stride(traveller.axis));
       coordinates.push_back((rank - work.grid.firstRank) / strides.back() %
                             work.grid.extents[traveller.axis]);
       first -= coordinates.back() * strides.back();
@@ -288,14 +287,6 @@ private:
     Ranges chunk = rangesOf(of.chunks, owner);
     chunk[of.position] = range;
     return chunk;
-  }
-
-  /// From a rank to the next along an axis.
-  int64_t strideOf(std::size_t axis) const {
-    int64_t stride = 1;
-    for (std::size_t behind = axis + 1; behind < work.grid.extents.size(); ++behind)
-      stride *= work.grid.extents[behind];
-    return stride;
   }
 
   /// The steps of the ranks on the lines along the travellers' axes that begin at a rank.

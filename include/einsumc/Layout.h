@@ -59,6 +59,8 @@ struct Grid {
   bool contains(int64_t rank) const;
   /// The coordinates of a rank, one an axis. \pre contains(rank)
   std::vector<int64_t> coordinates(int64_t rank) const;
+  /// From a rank to the next along an axis.
+  int64_t stride(std::size_t axis) const;
   /// The rank at the given coordinates, one an axis.
   int64_t rankAt(const std::vector<int64_t> &coordinates) const;
   bool operator==(const Grid &) const = default;

@@ -80,8 +80,11 @@ public:
   Box work(std::size_t step) const;
   /// The part of a traveller that a step computes with.
   Box chunk(std::size_t traveller, std::size_t step) const;
-  /// The rank that stores it.
+  /// The rank that stores it, and the coordinate of that on the traveller's axis.
   int64_t owner(std::size_t traveller, std::size_t step) const;
+  int64_t ownerPlace(std::size_t traveller, std::size_t step) const {
+    return table[step].owners[traveller];
+  }
   bool isOwn(std::size_t traveller, std::size_t step) const {
     return owner(traveller, step) == ownRank;
   }
