@@ -10,16 +10,16 @@
 
 namespace einsumc {
 
-CandidateLimits limitsFor(const Tree &tree) {
+CandidateLimits limitsFor(const Tree &tree, bool isRough) {
   constexpr NodeId kFewNodes = 8, kSomeNodes = 24;
-  if (tree.size() <= kFewNodes)
-    return {{8, 48, 3, true}, 3, 96, false};
-  if (tree.size() <= kSomeNodes)
+  if (tree.size() > kSomeNodes)
+    return {{5, 6, 1, false}, 2, 16, false};
+  if (isRough)
+    return {{5, 6, 1, false}, 2, 32, false};
+  if (tree.size() > kFewNodes)
     return {{6, 12, 1, true}, 2, 32, false};
-  return roughLimits();
+  return {{8, 48, 3, true}, 3, 96, false};
 }
-
-CandidateLimits roughLimits() { return {{5, 6, 1, false}, 2, 16, false}; }
 
 std::vector<int> lifetimesFrom(const Tree &tree, NodeId node) {
   std::vector<int> lifetimes(tree.dims().size());

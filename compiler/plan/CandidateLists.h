@@ -18,9 +18,8 @@
 namespace einsumc {
 
 /// How many candidates of a node are thought about in a tree of so many nodes.
-CandidateLimits limitsFor(const Tree &tree);
-/// The fewest: in large trees.
-CandidateLimits roughLimits();
+/// \param isRough for a plan that is compared with many others
+CandidateLimits limitsFor(const Tree &tree, bool isRough = false);
 
 /// By dim: of how many results from a node on it is one.
 std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
@@ -30,11 +29,9 @@ std::vector<int> lifetimesFrom(const Tree &tree, NodeId node);
 /// have in common that differ in the names of dims alone.
 class CandidateLists {
 public:
-  CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks)
-      : CandidateLists(tree, machine, ranks, limitsFor(tree)) {}
-  CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks,
-                 const CandidateLimits &limits)
-      : tree(tree), machine(machine), transfers(machine, ranks), limits(limits) {}
+  /// \param isRough as of limitsFor
+  CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks, bool isRough = false)
+      : tree(tree), machine(machine), transfers(machine, ranks), limits(limitsFor(tree, isRough)) {}
 
   /// \param isSparing memory is short
   const std::vector<Candidate> &of(NodeId node, const RankRange &ranks, bool isSparing);

@@ -17,7 +17,7 @@ namespace {
 
 /// Slices that take longer than all that one waits for are no answer.
 constexpr int64_t kMostSlices = int64_t{1} << 20;
-/// Times the memory from which on dims are cut faster, and no plan is thought to fit.
+/// Times the memory from which on dims are cut faster.
 constexpr double kMuch = 4;
 
 class Search {
@@ -43,10 +43,10 @@ public:
   Slices run() {
     Slices slices;
     SlicedCost now = compared(slices);
-    do {
+    for (double needed = bytes(slices); needed > memory; needed = bytes(slices)) {
       std::optional<std::pair<Slices, SlicedCost>> best;
       for (const DimId dim : dims)
-        if (std::optional<Slices> finer = cutFurther(slices, dim, now.bytes > kMuch * memory)) {
+        if (std::optional<Slices> finer = cutFurther(slices, dim, needed > kMuch * memory)) {
           const SlicedCost with = compared(*finer);
           if (with.bytes < now.bytes && (!best || isBetter(with, best->second, now)))
             best = {std::move(*finer), with};
@@ -54,7 +54,7 @@ public:
       if (!best)
         return slices;
       std::tie(slices, now) = *std::move(best);
-    } while (now.bytes > kMuch * memory || bytes(slices) > memory);
+    }
     return slices;
   }
 

@@ -26,7 +26,7 @@ class PlannerChoice {
 public:
   PlannerChoice(const Tree &tree, const Machine &machine, const PlanOptions &options)
       : tree(tree), options(options), draft(draftOf(options)), anyMemory(withoutMemory(draft)),
-        lists(tree, machine, options.ranks, options.isRough ? roughLimits() : limitsFor(tree)),
+        lists(tree, machine, options.ranks, options.isRough),
         estimate(tree, machine,
                  [&options](NodeId node) { return options.fixed.nodes.count(node) == 0; }) {}
 
