@@ -1,4 +1,5 @@
-"""explanations.py EINSUMC: totals of --emit=json fit the nodes, and no node moves less than its bound."""
+"""explanations.py EINSUMC: totals of --emit=json fit the nodes, no node moves less than its bound,
+and no schedule is listed twice."""
 
 import json
 import subprocess
@@ -38,12 +39,18 @@ def check(einsumc, einsum, sizes, ranks, *options):
             sys.exit(f"{where}: {node['name']} moves {node['communication_ratio']} of its bound")
         if chosen["doubt_seconds"] < 0:
             sys.exit(f"{where}: negative doubt")
+        listed = [one["schedule"] for one in node["alternatives"]]
+        if len(set(listed)) < len(listed):
+            sys.exit(f"{where}: {node['name']} has a schedule twice: {listed}")
 
 
 def main():
     for einsum, sizes, ranks in PROBLEMS:
         check(sys.argv[1], einsum, sizes, ranks)
     check(sys.argv[1], "ij,jk->ik", "4096,4096,4096", 4, "--slice=j=8")
+    for algorithm in ["ring_m", "reduce_k", "tp1d", "local"]:
+        for einsum, sizes in [("ij,jk->ik", "1000,1000,1000"), ("abcd,cdef->abef", "8,8,8,8,8,8")]:
+            check(sys.argv[1], einsum, sizes, 4, f"--algorithm=*={algorithm}")
 
 
 if __name__ == "__main__":
