@@ -88,6 +88,24 @@ TEST(MemoryNeed, CountsNodesThatAreAlikeAsEachIsLowered) {
   expectCountsAreThoseOfLowering(alikeNodes());
 }
 
+TEST(MemoryNeed, MessagesOfEachRankAreItsOwn) {
+  const Tree tree = chain();
+  std::mt19937 random(7);
+  MessageBytes all;
+  bool differ = false;
+  for (int round = 0; round < 20; ++round) {
+    const TensorBuffers buffers = buffersOf(tree, randomSchedule(tree, random));
+    for (const NodeBuffers &node : buffers.nodes)
+      for (const Move &move : node.before)
+        for (int64_t rank = 0; rank < 4; ++rank) {
+          EXPECT_EQ(all.of(tree, buffers, move, rank),
+                    MessageBytes().of(tree, buffers, move, rank));
+          differ = differ || all.of(tree, buffers, move, rank) != all.of(tree, buffers, move, 0);
+        }
+  }
+  EXPECT_TRUE(differ);
+}
+
 TEST(MemoryNeed, NodesNeedNoMoreThanIsSetAside) {
   const Tree tree = chain();
   std::mt19937 random(7);

@@ -27,9 +27,9 @@ namespace {
 /// T and U differ in names; V has another order of dims, W another extent, X no sum.
 Tree products() {
   return treeOf("dim a = 48, b = 48, c = 48, d = 48, e = 48, f = 20;"
-                "input A[a, b]; input B[b, c]; input C[c, d]; input D[d, e]; input E[e, f];"
+                "input A[a, b]; input B[b, c]; input C[c, d]; input D[d, e]; input E[d, f];"
                 "T[a, c] = A[a, b] * B[b, c]; U[a, d] = T[a, c] * C[c, d];"
-                "V[e, a] = U[a, d] * D[d, e]; W[a, f] = V[e, a] * E[e, f];"
+                "output V[e, a] = U[a, d] * D[d, e]; W[a, f] = U[a, d] * E[d, f];"
                 "output X[a, f] = W[a, f] * W[a, f];");
 }
 
@@ -60,6 +60,22 @@ TEST(ShapeKey, SchedulesAreAlikeWhereTheyCutTheSameDims) {
   EXPECT_EQ(keyOf("T", 1, Movement::Gather), keyOf("U", 1, Movement::Gather));
   EXPECT_NE(keyOf("T", 1, Movement::Gather), keyOf("U", 0, Movement::Gather));
   EXPECT_NE(keyOf("T", 1, Movement::Gather), keyOf("U", 1, Movement::Ring));
+}
+
+TEST(ShapeKey, PlacementsAreAlikeWhereEveryNumberIs) {
+  const auto keyOf = [](const Placement &placement) {
+    ShapeKey key;
+    addPlacement(placement, key);
+    return key;
+  };
+  const Placement placement{Grid{{4, 2}, 0}, {split(0, 0), split(0, 1)}};
+  EXPECT_EQ(keyOf(placement), keyOf(placement));
+  for (const Placement &other : {Placement{Grid{{4, 2}, 0}, {split(0, 1), split(0, 0)}},
+                                 Placement{Grid{{4, 2}, 0}, {split(0, 0), split(1, 1)}},
+                                 Placement{Grid{{4, 2}, 0}, {split(0, 0), copied()}},
+                                 Placement{Grid{{4, 2}, 8}, {split(0, 0), split(0, 1)}},
+                                 Placement{Grid{{2, 4}, 0}, {split(0, 0), split(0, 1)}}})
+    EXPECT_NE(keyOf(other), keyOf(placement));
 }
 
 TEST(ShapeKey, EstimatesOfNodesThatAreAlikeAreTheirOwn) {
