@@ -161,6 +161,8 @@ TEST(StepBound, isNoMoreThanTheCost) {
                   for (const Link &link : {Link{0, 1e-9}, Link{1e-6, 0}, Link{1e-7, 1e-11}}) {
                     const std::vector<Link> links(stepping.travellers.size(), link);
                     const StepCost cost = stepCost(parts, stepping, links);
+                    PartSeconds own(tree, kProduct, machine);
+                    ASSERT_EQ(stepCost(own, stepping, links).seconds, cost.seconds);
                     const StepCost bound = stepBound(tree, stepping, machine, links);
                     constexpr double kRounded = 1 + 1e-12;
                     const std::string text = nodeScheduleText(tree, kProduct, on);
