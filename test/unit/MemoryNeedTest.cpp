@@ -4,14 +4,12 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "compiler/frontend/ReadEin.h"
+#include "TreeText.h"
+
 #include "compiler/lower/Lower.h"
 #include "compiler/lower/MemoryCount.h"
-#include "compiler/order/GreedyOrder.h"
-#include "compiler/order/Normalise.h"
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/Plan.h"
-#include "compiler/support/Diagnostics.h"
 
 #include <gtest/gtest.h>
 
@@ -23,14 +21,18 @@ namespace {
 using namespace einsumc;
 
 Tree chain() {
-  Diagnostics diagnostics(llvm::nulls());
-  const std::optional<Tree> read = readEin(
-      diagnostics.addText("a.ein", "dim i = 130, j = 70, k = 97, l = 111, m = 64;\n"
-                                   "input A[i, j]; input B[j, k]; input D[k, l]; input E[l, m];\n"
-                                   "T[i, k] = A[i, j] * B[j, k];\nU[i, l] = T[i, k] * D[k, l];\n"
-                                   "output V[m, i] = U[i, l] * E[l, m];\n"),
-      diagnostics);
-  return *orderGreedily(normalise(*read), diagnostics);
+  return treeOf("dim i = 130, j = 70, k = 97, l = 111, m = 64;"
+                "input A[i, j]; input B[j, k]; input D[k, l]; input E[l, m];"
+                "T[i, k] = A[i, j] * B[j, k]; U[i, l] = T[i, k] * D[k, l];"
+                "output V[m, i] = U[i, l] * E[l, m];");
+}
+
+/// Nodes of which some differ in names alone, others in the order of a tensor's dims.
+Tree alikeNodes() {
+  return treeOf("dim i = 96, j = 96, k = 96, l = 96, m = 96, n = 10;"
+                "input A[i, j]; input B[j, k]; input D[k, l]; input E[l, m]; input F[i, n];"
+                "T[i, k] = A[i, j] * B[j, k]; U[i, l] = T[i, k] * D[k, l];"
+                "V[m, i] = U[i, l] * E[l, m]; output W[n, m] = V[m, i] * F[i, n];");
 }
 
 /// A schedule in which every node has some algorithm.
@@ -45,19 +47,6 @@ Schedule randomSchedule(const Tree &tree, std::mt19937 &random) {
       fixed.nodes[id] = *node;
   }
   return plan(tree, Machine{}, {4, fixed});
-}
-
-/// Nodes of which some differ in names alone, others in the order of a tensor's dims.
-Tree alikeNodes() {
-  Diagnostics diagnostics(llvm::nulls());
-  const std::optional<Tree> read = readEin(
-      diagnostics.addText("a.ein", "dim i = 96, j = 96, k = 96, l = 96, m = 96, n = 10;\n"
-                                   "input A[i, j]; input B[j, k]; input D[k, l]; input E[l, m];\n"
-                                   "input F[i, n]; T[i, k] = A[i, j] * B[j, k];\n"
-                                   "U[i, l] = T[i, k] * D[k, l]; V[m, i] = U[i, l] * E[l, m];\n"
-                                   "output W[n, m] = V[m, i] * F[i, n];\n"),
-      diagnostics);
-  return *orderGreedily(normalise(*read), diagnostics);
 }
 
 void expectCountsAreThoseOfLowering(const Tree &tree) {
