@@ -174,18 +174,14 @@ void meetAll() noexcept {
   }
 }
 
-/// Whether the ranks are on several hosts: the same answer on all of them.
+/// Whether the ranks are on several hosts.
 bool spansHosts() noexcept {
-  MPI_Comm host = MPI_COMM_NULL;
-  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) !=
-      MPI_SUCCESS)
+  try {
+    const Communicator world(MPI_COMM_WORLD);
+    return world.splitByNode()->size() < world.size();
+  } catch (...) {
     return true;
-  int here = 0;
-  int all = 0;
-  MPI_Comm_size(host, &here);
-  MPI_Comm_size(MPI_COMM_WORLD, &all);
-  MPI_Comm_free(&host);
-  return here < all;
+  }
 }
 
 /// How much later than the first the last rank may leave a barrier, with many ranks on a core.
