@@ -40,10 +40,10 @@ public:
     dims.resize(std::min(dims.size(), kMostDims));
   }
 
-  Slices run() {
+  Slices run(double needed) {
     Slices slices;
     SlicedCost now = compared(slices);
-    for (double needed = bytes(slices); needed > memory; needed = bytes(slices)) {
+    for (; needed > memory; needed = bytes(slices)) {
       std::optional<std::pair<Slices, SlicedCost>> best;
       for (const DimId dim : dims)
         if (std::optional<Slices> finer = cutFurther(slices, dim, needed > kMuch * memory)) {
@@ -107,10 +107,10 @@ private:
 
 } // namespace
 
-Slices chooseSlices(const Tree &tree, double memory,
+Slices chooseSlices(const Tree &tree, double memory, double whole,
                     const std::function<SlicedCost(const Slices &)> &compared,
                     const std::function<double(const Slices &)> &bytes) {
-  return Search(tree, memory, compared, bytes).run();
+  return Search(tree, memory, compared, bytes).run(whole);
 }
 
 } // namespace einsumc

@@ -27,10 +27,11 @@ struct SlicedCost {
 /// those that fit the fastest, else the one that saves the most bytes for the seconds that it
 /// costs. Dims that outputs have are the outer loops, so that sums are held for one part of them
 /// at a time.
+/// \param whole bytes that it needs without slices
 /// \param compared plans the tree with slices, as one of many that are compared with each other
 /// \param bytes what the tree needs with slices that it is planned for with all care; called for a
-/// few, since that takes long. Without slices it is more than the memory
-Slices chooseSlices(const Tree &tree, double memory,
+/// few, since that takes long
+Slices chooseSlices(const Tree &tree, double memory, double whole,
                     const std::function<SlicedCost(const Slices &)> &compared,
                     const std::function<double(const Slices &)> &bytes);
 

@@ -73,7 +73,7 @@ PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSch
     return SlicedCost{rough.bytes(), costOf(rough.tree, machine, rough.schedule).seconds};
   };
   const auto bytes = [&](const Slices &tried) { return planWith(tried, Effort::Draft).bytes(); };
-  const Slices slices = chooseSlices(whole, static_cast<double>(*memory), compared, bytes);
+  const Slices slices = chooseSlices(whole, static_cast<double>(*memory), needed, compared, bytes);
   if (slices.empty())
     return planned;
   with.slices = slices;
