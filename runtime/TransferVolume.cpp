@@ -41,10 +41,7 @@ bool isPartOf(const Digit &digit, const Digit &coordinate) {
 }
 
 Digit digitOf(const Grid &grid, std::size_t axis) {
-  Digit digit{1, grid.extents[axis]};
-  for (std::size_t later = axis + 1; later < grid.extents.size(); ++later)
-    digit.stride *= grid.extents[later];
-  return digit;
+  return {grid.stride(axis), grid.extents[axis]};
 }
 
 bool cutsPosition(const AxisPlacement &on, std::size_t position) {

@@ -65,10 +65,7 @@ double RunCosts::bound(const NodeSchedule &on, const std::optional<Stepping> &st
 }
 
 double RunCosts::computeSeconds(const NodeSchedule &on) {
-  Box block;
-  for (const int64_t extent : workExtents(tree, node, on))
-    block.push_back({0, extent});
-  return parts.of(block);
+  return parts.of(busiestPart(tree, node, on));
 }
 
 double RunCosts::computeBound(const NodeSchedule &on) const {

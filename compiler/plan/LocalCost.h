@@ -73,9 +73,8 @@ LocalWork localWork(const Tree &tree, NodeId node);
 /// \pre as above
 LocalWork localWork(const Tree &tree, NodeId node, const Box &part);
 
-/// The work of the busiest rank under a schedule, its blocks stored in the tree's orders.
-/// \pre as above
-LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule);
+/// The part of a node that the busiest rank computes under a schedule, as far as its extents go.
+Box busiestPart(const Tree &tree, NodeId node, const NodeSchedule &schedule);
 
 } // namespace einsumc
 

@@ -51,11 +51,11 @@ LocalWork localWork(const Tree &tree, NodeId node, const Box &part) {
   return work;
 }
 
-LocalWork localWork(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
-  Box block;
+Box busiestPart(const Tree &tree, NodeId node, const NodeSchedule &schedule) {
+  Box part;
   for (const int64_t extent : workExtents(tree, node, schedule))
-    block.push_back({0, extent});
-  return localWork(tree, node, block);
+    part.push_back({0, extent});
+  return part;
 }
 
 } // namespace einsumc

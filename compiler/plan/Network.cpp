@@ -53,10 +53,7 @@ std::optional<int64_t> halfPorts(llvm::StringRef topology) {
 } // namespace
 
 GridAxis axisOf(const Grid &grid, std::size_t axis) {
-  GridAxis result{grid.firstRank, grid.size(), 1, grid.extents[axis]};
-  for (std::size_t inner = axis + 1; inner < grid.extents.size(); ++inner)
-    result.stride *= grid.extents[inner];
-  return result;
+  return {grid.firstRank, grid.size(), grid.stride(axis), grid.extents[axis]};
 }
 
 int64_t evenStep(int64_t count) {

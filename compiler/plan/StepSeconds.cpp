@@ -70,16 +70,14 @@ double copiedElements(const Stepping &stepping, const Traveller &traveller, int6
 /// What messages take of a step's threads, and of memory when they are packed.
 double StepSeconds::loadOf(const Stepping &stepping) const {
   const Machine &machine = parts.machine;
-  const std::vector<int64_t> &extents = stepping.work.grid.extents;
+  const Grid &grid = stepping.work.grid;
   const int64_t steps = mostChunks(stepping) * stepping.pace;
   double ofThreads = 0, ofMemory = 0; // seconds of all steps, for each byte of an element
   for (const Traveller &traveller : stepping.travellers) {
     if (traveller.movement == StepMovement::Stream) // of which a rank has few
       continue;
     // The ranks of a line are neighbours, or as far apart as the axes inside are long.
-    int64_t span = 1;
-    for (std::size_t axis = traveller.axis; axis < extents.size(); ++axis)
-      span *= extents[axis];
+    const int64_t span = grid.stride(traveller.axis) * grid.extents[traveller.axis];
     ofThreads += machine.linkOf(span).load * static_cast<double>(foreignElements(traveller));
     ofMemory += 2 * copiedElements(stepping, traveller, steps) / machine.memoryBandwidth;
   }
