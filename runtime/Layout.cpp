@@ -80,6 +80,22 @@ int64_t Grid::rankAt(const std::vector<int64_t> &coordinates) const {
   return firstRank + index;
 }
 
+std::vector<int64_t> outermostRanks(const Grid &grid, const std::vector<bool> &every) {
+  std::vector<int64_t> ranks = {0};
+  for (std::size_t axis = 0; axis < grid.extents.size(); ++axis) {
+    const int64_t extent = grid.extents[axis];
+    const int64_t hop = every[axis] || extent == 1 ? 1 : extent - 1;
+    std::vector<int64_t> further;
+    for (const int64_t rank : ranks)
+      for (int64_t coordinate = 0; coordinate < extent; coordinate += hop)
+        further.push_back(rank * extent + coordinate);
+    ranks = std::move(further);
+  }
+  for (int64_t &rank : ranks)
+    rank += grid.firstRank;
+  return ranks;
+}
+
 namespace {
 
 using Coordinates = std::vector<int64_t>;

@@ -206,8 +206,6 @@ template <class Visit> void forEachRank(const Stepping &stepping, Visit &&visit)
     visit(StepTable(stepping, rank));
 }
 
-constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-
 /// The axes along which the ranges of the steps differ from rank to rank, beside travellers' own,
 /// which all ranks go through: those that also cut a dim along which a traveller is cut.
 std::vector<bool> axesOfRanges(const Stepping &stepping) {
@@ -239,10 +237,8 @@ std::vector<int64_t> kindOfLine(const Stepping &stepping, const Traveller &trave
 /// Calls visit(table, count) for the table of one rank of every kind of lines along a traveller's
 /// axis, of which there are so many: the other ranks compute with the same chunks, in another
 /// order, or with ones of the same sizes. \pre it does not stream
-/// \param lines at most so many
 template <class Visit>
-void forEachLine(const Stepping &stepping, const Traveller &traveller, int64_t lines,
-                 Visit &&visit) {
+void forEachLine(const Stepping &stepping, const Traveller &traveller, Visit &&visit) {
   struct Lines {
     int64_t rank = 0; ///< of the first
     int64_t count = 0;
@@ -250,12 +246,10 @@ void forEachLine(const Stepping &stepping, const Traveller &traveller, int64_t l
   std::map<std::vector<int64_t>, Lines> kinds;
   const std::vector<bool> axes = axesOfRanges(stepping);
   const Grid &grid = stepping.work.grid;
-  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size() && lines > 0; ++rank)
-    if (isRoot(stepping, traveller, rank)) {
+  for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank)
+    if (isRoot(stepping, traveller, rank))
       ++kinds.try_emplace(kindOfLine(stepping, traveller, rank, axes), Lines{rank, 0})
             .first->second.count;
-      --lines;
-    }
   for (const auto &[kind, of] : kinds)
     visit(StepTable(stepping, of.rank), of.count);
 }
@@ -285,7 +279,7 @@ StepTraffic trafficOf(const Stepping &stepping, std::size_t traveller) {
   }
   // Each chunk passes to, or comes from, all ranks of its line but its owner.
   const int64_t others = stepping.work.grid.extents[of.axis] - 1;
-  forEachLine(stepping, of, kAll, [&](const StepTable &table, int64_t lines) {
+  forEachLine(stepping, of, [&](const StepTable &table, int64_t lines) {
     for (std::size_t s = 0; s < table.steps(); ++s)
       if (const int64_t elements = volume(table.chunk(traveller, s)); elements > 0) {
         traffic.elements += lines * others * elements;
@@ -345,15 +339,21 @@ ChunkSizes streamedSizes(const Stepping &stepping, std::size_t traveller) {
   return sizes;
 }
 
-/// \param lines at most so many are looked at
-ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, int64_t lines) {
+/// Of the lines along a traveller's axis those with the largest and the smallest chunks are looked
+/// at, and all those that differ in the ranges of their steps.
+/// \param lines at most so many
+ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, std::size_t lines) {
   const Traveller &of = stepping.travellers[traveller];
   const Grid &grid = stepping.work.grid;
   ChunkSizes sizes;
-  forEachLine(stepping, of, lines, [&](const StepTable &table, int64_t) {
+  std::vector<int64_t> ranks = outermostRanks(grid, axesOfRanges(stepping));
+  std::erase_if(ranks, [&](int64_t rank) { return !isRoot(stepping, of, rank); });
+  ranks.resize(std::min(ranks.size(), lines));
+  for (const int64_t rank : ranks) {
+    const StepTable table(stepping, rank);
     std::vector<Box> stored; // The line begins with the table's rank.
     for (int64_t c = 0; c < grid.extents[of.axis]; ++c) {
-      stored.push_back(of.chunks.box(table.rank() + c * grid.stride(of.axis)));
+      stored.push_back(of.chunks.box(rank + c * grid.stride(of.axis)));
       sizes.largestStored = std::max(sizes.largestStored, volume(stored.back()));
     }
     std::vector<std::size_t> owned(stored.size(), 0);
@@ -368,11 +368,11 @@ ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, int64_t line
     }
     sizes.mostForeign =
         std::max(sizes.mostForeign, table.steps() - *std::ranges::min_element(owned));
-  });
+  }
   return sizes;
 }
 
-ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, int64_t lines) {
+ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, std::size_t lines) {
   const Traveller &of = stepping.travellers[traveller];
   const bool isResult = of.role == 2;
   ChunkMemory memory;
@@ -407,7 +407,7 @@ ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, int64_t li
 } // namespace
 
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
-  return memoryOf(stepping, traveller, kAll);
+  return memoryOf(stepping, traveller, std::numeric_limits<std::size_t>::max());
 }
 
 ChunkMemory chunkMemoryOfFirstLine(const Stepping &stepping, std::size_t traveller) {

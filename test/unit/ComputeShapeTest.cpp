@@ -116,6 +116,17 @@ private:
   std::vector<std::vector<bool>> whole;
 };
 
+void expectAllSteps(const Tree &tree, const Stepping &stepping, const NodeSchedule &on) {
+  std::vector<Layout> stored;
+  for (const Role role : {Role::A, Role::B, Role::C})
+    stored.push_back(
+        layoutOf(tree, tensorOf(tree, kProduct, role), workPlacement(tree, kProduct, on, role)));
+  SCOPED_TRACE(nodeScheduleText(tree, kProduct, on));
+  AllSteps all(tree, stored);
+  all.add(stepping);
+  all.compare(computeShape(tree, kProduct, on, stored, stepping));
+}
+
 TEST(ComputeShape, isThatOfAllStepsOfAllRanks) {
   const Tree tree = batchedProduct();
   int loops = 0;
@@ -123,17 +134,35 @@ TEST(ComputeShape, isThatOfAllStepsOfAllRanks) {
            {2}, {3}, {8}, {40}, {1, 4}, {2, 2}, {2, 3}, {4, 2}, {3, 9}, {40, 2}})
     forEachLoop(tree, kProduct, {extents, 0},
                 [&](const Stepping &stepping, const NodeSchedule &on) {
-                  std::vector<Layout> stored;
-                  for (const Role role : {Role::A, Role::B, Role::C})
-                    stored.push_back(layoutOf(tree, tensorOf(tree, kProduct, role),
-                                              workPlacement(tree, kProduct, on, role)));
-                  const ComputeShape shape = computeShape(tree, kProduct, on, stored, stepping);
-                  SCOPED_TRACE(nodeScheduleText(tree, kProduct, on));
-                  AllSteps all(tree, stored);
-                  all.add(stepping);
-                  all.compare(shape);
+                  expectAllSteps(tree, stepping, on);
                   ++loops;
                 });
+  EXPECT_GT(loops, 1000);
+}
+
+/// Of axes along which nothing travels the first and the last ranks stand for all.
+TEST(ComputeShape, isThatOfAllRanksAlongFurtherAxes) {
+  const Tree tree = batchedProduct();
+  int loops = 0;
+  const auto addAxis = [&](NodeSchedule on, std::size_t at, int64_t extent, AxisSchedule axis) {
+    on.grid.extents.insert(on.grid.extents.begin() + static_cast<std::ptrdiff_t>(at), extent);
+    on.axes.insert(on.axes.begin() + static_cast<std::ptrdiff_t>(at), axis);
+    if (!checkNodeSchedule(tree, kProduct, on, on.grid.size()).empty())
+      return;
+    expectAllSteps(tree, *steppingOf(tree, kProduct, on), on);
+    ++loops;
+  };
+  for (const std::vector<int64_t> &extents : std::vector<std::vector<int64_t>>{{3}, {5}, {3, 2}})
+    forEachLoop(tree, kProduct, {extents, 0}, [&](const Stepping &, const NodeSchedule &on) {
+      for (const DimId dim : tree.iterationDims(kProduct))
+        for (const AxisPlacement &tensor : {copied(), partial()}) {
+          const AxisSchedule axis = {dim, tensor, Movement::None, 1};
+          for (std::size_t at = 0; at <= extents.size(); ++at)
+            for (const int64_t extent : {4, 7, 17}) // Some blocks are empty, or of two sizes.
+              if (extents.size() == 1 || extent == 4)
+                addAxis(on, at, extent, axis);
+        }
+    });
   EXPECT_GT(loops, 1000);
 }
 

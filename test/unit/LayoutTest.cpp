@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -453,6 +454,41 @@ TEST(Transfers, thousandsOfRanks) {
   EXPECT_EQ(transferMessages(makeLayout({ranks}, {ranks}, {partial()}),
                              makeLayout({ranks}, {ranks}, {split(0)})),
             ranks * (ranks - 1));
+}
+
+TEST(Layout, outermostRanksHaveTheLargestAndTheSmallestBlocks) {
+  test::RandomLayouts layouts(31);
+  for (int round = 0; round < 3000; ++round) {
+    const Layout layout = layouts.layout(layouts.extents(), 60, true);
+    const Grid &grid = layout.grid;
+    std::vector<bool> every;
+    for (std::size_t axis = 0; axis < grid.extents.size(); ++axis)
+      every.push_back(layouts.number(0, 3) == 0);
+    const std::vector<int64_t> outermost = outermostRanks(grid, every);
+    EXPECT_EQ(std::set<int64_t>(outermost.begin(), outermost.end()).size(), outermost.size());
+    for (std::size_t p = 0; p < layout.extents.size(); ++p) {
+      std::set<int64_t> all, some;
+      for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank)
+        if (layout.holds(rank))
+          all.insert(layout.range(p, rank).size());
+      for (const int64_t rank : outermost)
+        if (layout.holds(rank))
+          some.insert(layout.range(p, rank).size());
+      EXPECT_EQ(all, some);
+    }
+    std::set<std::vector<int64_t>> atEvery, found; // Coordinates on the axes to be gone through.
+    const auto onEvery = [&](int64_t rank) {
+      std::vector<int64_t> place = grid.coordinates(rank);
+      for (std::size_t axis = 0; axis < every.size(); ++axis)
+        place[axis] = every[axis] ? place[axis] : 0;
+      return place;
+    };
+    for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank)
+      atEvery.insert(onEvery(rank));
+    for (const int64_t rank : outermost)
+      found.insert(onEvery(rank));
+    EXPECT_EQ(atEvery, found);
+  }
 }
 
 } // namespace
