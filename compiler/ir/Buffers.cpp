@@ -77,23 +77,24 @@ private:
     for (std::size_t t = 0; t < of.stepping->travellers.size(); ++t) {
       const auto role = static_cast<Role>(of.stepping->travellers[t].role);
       const NodeId tensor = tensorOf(tree, id, role);
-      if (role != Role::C)
-        spend(of, t, list.homes[static_cast<std::size_t>(tensor)]);
-      const int64_t elements = chunkMemory(*of.stepping, t).elements();
+      const ChunkMemory memory = role == Role::C
+                                     ? chunkMemory(*of.stepping, t)
+                                     : spend(of, t, list.homes[static_cast<std::size_t>(tensor)]);
       of.chunks.emplace_back();
-      if (elements == 0)
+      if (memory.elements() == 0)
         continue;
       const std::string name = "chunks_of_" + tree.node(tensor).name +
                                (role == Role::C ? "" : "_for_" + tree.node(id).name);
       of.chunks.back() =
           addBuffer(uniqueName(name, names), tensor,
                     workPlacement(tree, id, schedule.nodes[static_cast<std::size_t>(id)], role));
-      list.buffers.back().chunkElements = elements;
+      list.buffers.back().chunkElements = memory.elements();
     }
   }
 
   /// An operand's place serves others' chunks where it can. A copy is made for the node alone.
-  void spend(NodeBuffers &of, std::size_t traveller, BufferId home) {
+  /// What else the chunks need follows.
+  ChunkMemory spend(NodeBuffers &of, std::size_t traveller, BufferId home) {
     Traveller &operand = of.stepping->travellers[traveller];
     const BufferId buffer = of.operands[operand.role];
     operand.isSpent = operand.isSpent || buffer != home;
@@ -101,6 +102,7 @@ private:
     operand.isSpent = memory.homeSlots > 0;
     if (operand.isSpent)
       list.buffers[static_cast<std::size_t>(buffer)].slotElements = memory.slotElements;
+    return memory;
   }
 
   /// The buffers of the result: where it is computed, where later nodes find it, where it ends.
