@@ -12,6 +12,9 @@
 
 #include "compiler/ir/Schedule.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +22,14 @@ namespace einsumc {
 
 /// Numbers that are the same for things that are alike, and for no others of their kind.
 using ShapeKey = std::vector<int64_t>;
+struct ShapeHash {
+  std::size_t operator()(llvm::ArrayRef<int64_t> parts) const {
+    std::size_t hash = 0;
+    for (const int64_t part : parts)
+      hash = hash * 31 + static_cast<std::size_t>(part);
+    return hash;
+  }
+};
 
 /// The dims of a node's computation in the tree's order, which the order of cuts follows. Keys have
 /// dims by their places in it.

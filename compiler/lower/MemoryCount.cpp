@@ -8,6 +8,8 @@
 
 #include "compiler/lower/Lower.h"
 
+#include "llvm/Support/Parallel.h"
+
 #include <vector>
 
 namespace einsumc {
@@ -15,16 +17,26 @@ namespace einsumc {
 MemoryNeed MemoryCount::of(const Tree &tree, const Schedule &schedule) {
   const TensorBuffers buffers = buffersOf(tree, schedule);
   const Storage storage = assignStorage(tree, schedule, buffers);
-  std::vector<int64_t> scratchOfNodes;
-  for (const NodeBuffers &node : buffers.nodes)
-    scratchOfNodes.push_back(scratchOf(tree, schedule, buffers, node));
-  return memoryNeed(tree, schedule, {buffers, storage, scratchOfNodes, machine.threads}, messages);
+  return memoryNeed(tree, schedule,
+                    {buffers, storage, scratchOf(tree, schedule, buffers), machine.threads},
+                    messages);
 }
 
-int64_t MemoryCount::scratchOf(const Tree &tree, const Schedule &schedule,
-                               const TensorBuffers &buffers, const NodeBuffers &node) {
-  if (tree.node(node.node).kind != NodeKind::Product)
-    return 0;
+std::vector<int64_t> MemoryCount::scratchOf(const Tree &tree, const Schedule &schedule,
+                                            const TensorBuffers &buffers) {
+  std::vector<int64_t> scratchOfNodes(buffers.nodes.size(), 0);
+  llvm::parallelFor(0, buffers.nodes.size(), [&](std::size_t n) {
+    const NodeBuffers &node = buffers.nodes[n];
+    if (tree.node(node.node).kind == NodeKind::Product)
+      scratchOfNodes[n] = scratch.of(keyOf(tree, schedule, buffers, node), [&] {
+        return lowerNode(tree, machine, schedule, buffers, node).scratchBytes;
+      });
+  });
+  return scratchOfNodes;
+}
+
+ShapeKey MemoryCount::keyOf(const Tree &tree, const Schedule &schedule,
+                            const TensorBuffers &buffers, const NodeBuffers &node) {
   ShapeKey key = shapeOf(tree, node.node);
   addSchedule(tree, node.node, schedule.nodes[static_cast<std::size_t>(node.node)], key);
   const auto add = [&](BufferId id) {
@@ -33,10 +45,7 @@ int64_t MemoryCount::scratchOf(const Tree &tree, const Schedule &schedule,
   for (const BufferId operand : node.operands)
     add(operand);
   add(node.result);
-  const auto [found, isNew] = scratch.try_emplace(std::move(key), 0);
-  if (isNew)
-    found->second = lowerNode(tree, machine, schedule, buffers, node).scratchBytes;
-  return found->second;
+  return key;
 }
 
 } // namespace einsumc

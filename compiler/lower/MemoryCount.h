@@ -10,8 +10,10 @@
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/ShapeKey.h"
 #include "compiler/lower/MemoryNeed.h"
+#include "compiler/support/Memo.h"
 
-#include <map>
+#include <cstdint>
+#include <vector>
 
 namespace einsumc {
 
@@ -25,13 +27,17 @@ public:
   MemoryNeed of(const Tree &tree, const Schedule &schedule);
 
 private:
-  int64_t scratchOf(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers,
-                    const NodeBuffers &node);
+  /// Bytes a thread, by node.
+  std::vector<int64_t> scratchOf(const Tree &tree, const Schedule &schedule,
+                                 const TensorBuffers &buffers);
+  /// What the scratch of a node follows from: what it computes, its schedule and where its tensors
+  /// are.
+  static ShapeKey keyOf(const Tree &tree, const Schedule &schedule, const TensorBuffers &buffers,
+                        const NodeBuffers &node);
 
   const Machine machine;
   MessageBytes messages;
-  /// Bytes a thread of a node, by what it computes, its schedule and where its tensors are.
-  std::map<ShapeKey, int64_t> scratch;
+  Memo<ShapeKey, int64_t, ShapeHash> scratch; ///< by keyOf
 };
 
 } // namespace einsumc

@@ -7,6 +7,9 @@
 #include "compiler/plan/CandidateLists.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
+
+#include <utility>
 
 namespace einsumc {
 
@@ -48,28 +51,47 @@ ShapeKey CandidateLists::keyOf(NodeId node) const {
   return key;
 }
 
-const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &ranks,
-                                                 bool isSparing) {
-  const auto [at, isNew] = known.try_emplace({node, ranks.first, ranks.size, isSparing});
-  if (isNew)
-    at->second = listOf(node, ranks, isSparing);
-  return at->second;
+void CandidateLists::prepare(llvm::ArrayRef<NodeOn> wanted, bool isSparing) {
+  struct Missing {
+    const NodeOn &on;
+    std::vector<Candidate> &list;
+    NodeId first; ///< of its shape
+  };
+  std::vector<Missing> shapes, alike;
+  for (const NodeOn &on : wanted) {
+    const Situation situation = situationOf(on.ranks, isSparing);
+    const auto [list, isMissing] = known.try_emplace({on.node, situation});
+    if (!isMissing)
+      continue;
+    const auto [first, isNew] = firstOfShape.try_emplace({keyOf(on.node), situation}, on.node);
+    (isNew ? shapes : alike).push_back({on, list->second, first->second});
+  }
+  CandidateLimits with = limits;
+  with.isSparing = isSparing;
+  llvm::parallelFor(0, shapes.size(), [&](std::size_t s) {
+    const auto &[node, ranks] = shapes[s].on;
+    shapes[s].list =
+        candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), with);
+  });
+  for (const Missing &of : alike)
+    of.list =
+        renamed(known.at({of.first, situationOf(of.on.ranks, isSparing)}), of.first, of.on.node);
 }
 
-std::vector<Candidate> CandidateLists::listOf(NodeId node, const RankRange &ranks, bool isSparing) {
-  const auto [first, isNew] =
-      firstOfShape.try_emplace({keyOf(node), ranks.first, ranks.size, isSparing}, node);
-  if (isNew) {
-    CandidateLimits with = limits;
-    with.isSparing = isSparing;
-    return candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), with);
-  }
-  std::vector<Candidate> list = known.at({first->second, ranks.first, ranks.size, isSparing});
-  const std::vector<DimId> from = dimsInOrder(tree, first->second), to = dimsInOrder(tree, node);
+const std::vector<Candidate> &CandidateLists::of(NodeId node, const RankRange &ranks,
+                                                 bool isSparing) {
+  prepare({{node, ranks}}, isSparing);
+  return known.at({node, situationOf(ranks, isSparing)});
+}
+
+std::vector<Candidate> CandidateLists::renamed(std::vector<Candidate> list, NodeId from,
+                                               NodeId to) const {
+  const std::vector<DimId> before = dimsInOrder(tree, from), after = dimsInOrder(tree, to);
   for (Candidate &candidate : list)
     for (AxisSchedule &axis : candidate.schedule.axes)
       if (axis.loopDim)
-        axis.loopDim = to[static_cast<std::size_t>(llvm::find(from, *axis.loopDim) - from.begin())];
+        axis.loopDim =
+            after[static_cast<std::size_t>(llvm::find(before, *axis.loopDim) - before.begin())];
   return list;
 }
 

@@ -10,9 +10,12 @@
 #include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Candidates.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace einsumc {
@@ -33,6 +36,14 @@ public:
   CandidateLists(const Tree &tree, const Machine &machine, int64_t ranks, bool isRough = false)
       : tree(tree), machine(machine), transfers(machine, ranks), limits(limitsFor(tree, isRough)) {}
 
+  /// A node, and ranks that may compute it.
+  struct NodeOn {
+    NodeId node;
+    RankRange ranks;
+  };
+
+  /// Makes lists that will be asked for, side by side.
+  void prepare(llvm::ArrayRef<NodeOn> wanted, bool isSparing);
   /// \param isSparing memory is short
   const std::vector<Candidate> &of(NodeId node, const RankRange &ranks, bool isSparing);
   /// The only one of a node whose schedule is given.
@@ -46,11 +57,16 @@ public:
 private:
   /// What candidates depend on.
   ShapeKey keyOf(NodeId node) const;
-  std::vector<Candidate> listOf(NodeId node, const RankRange &ranks, bool isSparing);
+  /// Those of a node in the names of one that differs in names alone.
+  std::vector<Candidate> renamed(std::vector<Candidate> list, NodeId from, NodeId to) const;
 
-  /// By node or shape, first rank, number of ranks and whether memory is short.
-  std::map<std::tuple<NodeId, int64_t, int64_t, bool>, std::vector<Candidate>> known;
-  std::map<std::tuple<ShapeKey, int64_t, int64_t, bool>, NodeId> firstOfShape;
+  /// First rank, number of ranks and whether memory is short.
+  using Situation = std::tuple<int64_t, int64_t, bool>;
+  static Situation situationOf(const RankRange &ranks, bool isSparing) {
+    return {ranks.first, ranks.size, isSparing};
+  }
+  std::map<std::pair<NodeId, Situation>, std::vector<Candidate>> known;
+  std::map<std::pair<ShapeKey, Situation>, NodeId> firstOfShape;
   std::map<NodeId, Candidate> given;
 };
 

@@ -7,8 +7,10 @@
 #include "compiler/plan/ChoiceTables.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace einsumc {
@@ -48,10 +50,7 @@ ChoiceTables::ChoiceTables(const Tree &tree, const TransferCost &transfers, int6
       last = std::max(last, id);
     }
   }
-  KnownSupplies supplies;
-  for (NodeId id = 0; id < tree.size(); ++id)
-    for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o)
-      addEdge(id, o, supplies);
+  addEdges();
 }
 
 const ChoiceTables::Memory &ChoiceTables::memory() const {
@@ -70,46 +69,81 @@ const ChoiceTables::Memory &ChoiceTables::memory() const {
   return stored;
 }
 
-void ChoiceTables::addEdge(NodeId user, std::size_t operand, KnownSupplies &known) {
-  const NodeId tensor = tree.node(user).operands[operand].node;
-  Distinct<Placement> from;
-  for (const Placement &home : choices[static_cast<std::size_t>(tensor)].homes)
-    from.add(home);
-  Distinct<std::pair<Placement, bool>> to;
-  for (const Candidate &candidate : choices[static_cast<std::size_t>(user)].candidates)
-    to.add({candidate.needs[operand], candidate.areChunks[operand]});
+struct ChoiceTables::Demand {
+  NodeId tensor, user;
+  std::size_t operand;
+  Distinct<Placement> homes;
+  Distinct<std::pair<Placement, bool>> needs; ///< and whether they are chunks under way
 
-  const bool isReadInPlace = choices[static_cast<std::size_t>(tensor)].isReadInPlace;
-  ShapeKey key = {isReadInPlace ? 1 : 0, static_cast<int64_t>(from.values.size())};
-  addExtents(tree, tensor, key);
-  for (const Placement &home : from.values)
-    addPlacement(home, key);
-  for (const auto &[need, areChunks] : to.values) {
-    addPlacement(need, key);
-    key.push_back(areChunks ? 1 : 0);
-  }
-  const auto [at, isNew] = known.try_emplace(std::move(key));
-  std::vector<Supply> &supplies = at->second;
-  for (std::size_t home = 0; isNew && home < from.values.size(); ++home)
-    for (const auto &[need, areChunks] : to.values)
-      supplies.push_back(isReadInPlace ? Supply{from.values[home] == need ? 0 : kNever, 0}
-                                       : supplyOf(tensor, from.values[home], need, areChunks));
-  const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),
-                                              static_cast<std::size_t>(user)};
-  Edge edge{tensor, user, operand, {variables, {}}, {variables, {}}};
-  for (const std::size_t home : from.which)
-    for (const std::size_t need : to.which) {
-      const Supply &supply = supplies[home * to.values.size() + need];
-      edge.seconds.values.push_back(supply.seconds);
-      edge.bytes.values.push_back(supply.bytes);
+  /// What the ways follow from beside the tensor's extents.
+  void addTo(ShapeKey &key) const {
+    key.push_back(static_cast<int64_t>(homes.values.size()));
+    for (const Placement &home : homes.values)
+      addPlacement(home, key);
+    for (const auto &[need, areChunks] : needs.values) {
+      addPlacement(need, key);
+      key.push_back(areChunks ? 1 : 0);
     }
-  edges.push_back(std::move(edge));
+  }
+};
+
+ChoiceTables::Demand ChoiceTables::demandOf(NodeId user, std::size_t operand) const {
+  Demand demand{tree.node(user).operands[operand].node, user, operand, {}, {}};
+  for (const Placement &home : of(demand.tensor).homes)
+    demand.homes.add(home);
+  for (const Candidate &candidate : of(user).candidates)
+    demand.needs.add({candidate.needs[operand], candidate.areChunks[operand]});
+  return demand;
 }
 
-ChoiceTables::Supply ChoiceTables::supplyOf(NodeId tensor, const Placement &from,
-                                            const Placement &to, bool areChunks) const {
-  const double seconds = transfers.supplySeconds(tree, tensor, from, to, areChunks);
-  return {seconds, seconds > 0 ? blockBytes(tree, tensor, to) : 0};
+std::vector<ChoiceTables::Supply> ChoiceTables::suppliesOf(const Demand &demand) const {
+  const NodeId tensor = demand.tensor;
+  std::vector<Supply> supplies;
+  for (const Placement &home : demand.homes.values)
+    for (const auto &[need, areChunks] : demand.needs.values)
+      if (of(tensor).isReadInPlace) {
+        supplies.push_back({home == need ? 0 : kNever, 0});
+      } else {
+        const double seconds = transfers.supplySeconds(tree, tensor, home, need, areChunks);
+        supplies.push_back({seconds, seconds > 0 ? blockBytes(tree, tensor, need) : 0});
+      }
+  return supplies;
+}
+
+void ChoiceTables::addEdges() {
+  std::vector<Demand> demands;
+  for (NodeId id = 0; id < tree.size(); ++id)
+    for (std::size_t o = 0; o < tree.node(id).operands.size(); ++o)
+      demands.push_back(demandOf(id, o));
+  // Nodes that are alike have the same candidates: of equal demands one is looked at.
+  std::map<ShapeKey, std::size_t> places;
+  std::vector<std::size_t> placeOf;
+  std::vector<const Demand *> distinct;
+  for (const Demand &demand : demands) {
+    ShapeKey key = {of(demand.tensor).isReadInPlace ? 1 : 0};
+    addExtents(tree, demand.tensor, key);
+    demand.addTo(key);
+    const auto [place, isNew] = places.try_emplace(std::move(key), distinct.size());
+    if (isNew)
+      distinct.push_back(&demand);
+    placeOf.push_back(place->second);
+  }
+  std::vector<std::vector<Supply>> supplies(distinct.size());
+  llvm::parallelFor(0, distinct.size(),
+                    [&](std::size_t d) { supplies[d] = suppliesOf(*distinct[d]); });
+  for (std::size_t d = 0; d < demands.size(); ++d) {
+    const auto &[tensor, user, operand, homes, needs] = demands[d];
+    const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),
+                                                static_cast<std::size_t>(user)};
+    Edge edge{tensor, user, operand, {variables, {}}, {variables, {}}};
+    for (const std::size_t home : homes.which)
+      for (const std::size_t need : needs.which) {
+        const Supply &supply = supplies[placeOf[d]][home * needs.values.size() + need];
+        edge.seconds.values.push_back(supply.seconds);
+        edge.bytes.values.push_back(supply.bytes);
+      }
+    edges.push_back(std::move(edge));
+  }
 }
 
 std::vector<CostTable> ChoiceTables::tablesAt(const BytePrices &prices) const {

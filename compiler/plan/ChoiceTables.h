@@ -84,11 +84,12 @@ private:
   struct Supply {
     double seconds, bytes;
   };
-  /// From all homes of a tensor to all needs of a user, by these and the tensor's extents: nodes
-  /// that are alike have the same candidates.
-  using KnownSupplies = std::map<ShapeKey, std::vector<Supply>>;
-  void addEdge(NodeId user, std::size_t operand, KnownSupplies &known);
-  Supply supplyOf(NodeId tensor, const Placement &from, const Placement &to, bool areChunks) const;
+  /// The ways of an operand from all homes of its tensor to all needs of its user.
+  struct Demand;
+  Demand demandOf(NodeId user, std::size_t operand) const;
+  /// By home, then by need.
+  std::vector<Supply> suppliesOf(const Demand &of) const;
+  void addEdges();
 
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;
   /// What each rank is charged for reading inputs.

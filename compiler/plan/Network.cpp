@@ -255,13 +255,11 @@ std::vector<int64_t> someDistances(int64_t extent, int64_t count) {
 } // namespace
 
 double Network::shiftCongestion(const GridAxis &axis, int64_t distance) const {
-  const auto [known, isNew] = knownShifts.try_emplace({axis, distance % axis.extent}, 0);
-  if (isNew) {
+  return knownShifts.of({axis, distance % axis.extent}, [&] {
     LinkLoads loads(*this);
     addShift(axis, distance, loads);
-    known->second = loads.largest();
-  }
-  return known->second;
+    return loads.largest();
+  });
 }
 
 double Network::pairsWithinNodes(const GridAxis &axis) const {
@@ -301,10 +299,7 @@ double Network::countExchange(const GridAxis &axis) const {
 }
 
 double Network::exchangeCongestion(const GridAxis &axis) const {
-  const auto [known, isNew] = knownExchanges.try_emplace(axis, 0);
-  if (isNew)
-    known->second = countExchange(axis);
-  return known->second;
+  return knownExchanges.of(axis, [&] { return countExchange(axis); });
 }
 
 Link Network::shiftLink(const GridAxis &axis, int64_t distance) const {

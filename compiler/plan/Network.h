@@ -8,19 +8,18 @@
 #define EINSUMC_PLAN_NETWORK_H
 
 #include "compiler/ir/Machine.h"
+#include "compiler/ir/ShapeKey.h"
+#include "compiler/support/Memo.h"
 
 #include "einsumc/Layout.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace einsumc {
@@ -33,7 +32,12 @@ struct GridAxis {
   int64_t extent = 1;
 
   int64_t coordinate(int64_t rank) const { return (rank - firstRank) / stride % extent; }
-  auto operator<=>(const GridAxis &) const = default;
+  bool operator==(const GridAxis &) const = default;
+};
+struct AxisHash {
+  std::size_t operator()(const GridAxis &axis) const {
+    return ShapeHash{}({axis.firstRank, axis.size, axis.stride, axis.extent});
+  }
 };
 GridAxis axisOf(const Grid &grid, std::size_t axis);
 
@@ -137,8 +141,18 @@ private:
   // Of a fat tree; the ports are those in use.
   int64_t half = 0; ///< K/2; 0: no fat tree
   int64_t edges = 0, pods = 0, edgePorts = 0, corePorts = 0;
-  mutable std::map<std::pair<GridAxis, int64_t>, double> knownShifts;
-  mutable std::map<GridAxis, double> knownExchanges;
+  struct Shift {
+    GridAxis axis;
+    int64_t distance = 0;
+    bool operator==(const Shift &) const = default;
+  };
+  struct ShiftHash {
+    std::size_t operator()(const Shift &shift) const {
+      return AxisHash{}(shift.axis) * 31 + static_cast<std::size_t>(shift.distance);
+    }
+  };
+  mutable Memo<Shift, double, ShiftHash> knownShifts;
+  mutable Memo<GridAxis, double, AxisHash> knownExchanges;
 };
 
 /// How much passes every link.

@@ -7,7 +7,6 @@
 #include "compiler/plan/TransferCost.h"
 
 #include "compiler/ir/Moves.h"
-#include "compiler/ir/ShapeKey.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -106,17 +105,11 @@ double TransferCost::exchangeSeconds(const Layout &from, const Layout &to, int64
 }
 
 const Link &TransferCost::ringLink(const GridAxis &axis) const {
-  const auto [at, isNew] = knownRings.try_emplace(axis);
-  if (isNew)
-    at->second = network.shiftLink(axis, 1);
-  return at->second;
+  return knownRings.of(axis, [&] { return network.shiftLink(axis, 1); });
 }
 
 const Link &TransferCost::exchangeLink(const GridAxis &axis) const {
-  const auto [at, isNew] = knownExchanges.try_emplace(axis);
-  if (isNew)
-    at->second = network.exchangeLink(axis);
-  return at->second;
+  return knownExchanges.of(axis, [&] { return network.exchangeLink(axis); });
 }
 
 const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, const Placement &from,
@@ -126,20 +119,19 @@ const TransferCost::Way &TransferCost::way(const Tree &tree, NodeId tensor, cons
   addExtents(tree, tensor, key);
   addPlacement(from, key);
   addPlacement(to, key);
-  const auto [found, isNew] = knownWays.try_emplace(std::move(key));
-  if (!isNew)
-    return found->second;
-  Way &result = found->second;
-  Layout at = layoutOf(tree, tensor, from);
-  const std::vector<Placement> hops = route(tree, tensor, from, to);
-  for (const Placement &hop : hops) {
-    Layout next = layoutOf(tree, tensor, hop);
-    const int64_t crossing = transferVolume(at, next);
-    result.seconds += exchangeSeconds(at, next, crossing, sizeInBytes(tree.elementType()));
-    result.isCovered = hops.size() == 1 && crossing == 0 && !at.hasPartial();
-    at = std::move(next);
-  }
-  return result;
+  return knownWays.of(std::move(key), [&] {
+    Way result;
+    Layout at = layoutOf(tree, tensor, from);
+    const std::vector<Placement> hops = route(tree, tensor, from, to);
+    for (const Placement &hop : hops) {
+      Layout next = layoutOf(tree, tensor, hop);
+      const int64_t crossing = transferVolume(at, next);
+      result.seconds += exchangeSeconds(at, next, crossing, sizeInBytes(tree.elementType()));
+      result.isCovered = hops.size() == 1 && crossing == 0 && !at.hasPartial();
+      at = std::move(next);
+    }
+    return result;
+  });
 }
 
 double TransferCost::moveSeconds(const Tree &tree, NodeId tensor, const Placement &from,

@@ -9,10 +9,10 @@
 
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/Schedule.h"
+#include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Network.h"
+#include "compiler/support/Memo.h"
 
-#include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace einsumc {
@@ -23,7 +23,7 @@ double largestShare(const Layout &layout);
 
 /// What messages take on a machine, as alpha + beta w for those of a rank (R. W. Hockney, "The
 /// communication challenge for MPP", Parallel Computing 20, 1994), beta times the congestion of
-/// the network when all ranks send at a time. Remembers what it was asked; not for threads.
+/// the network when all ranks send at a time. Remembers what it was asked, by whichever thread.
 class TransferCost {
 public:
   TransferCost(const Machine &machine, int64_t ranks)
@@ -75,21 +75,12 @@ private:
   const Link &ringLink(const GridAxis &axis) const;
   const Link &exchangeLink(const GridAxis &axis) const;
 
-  struct Hash {
-    std::size_t operator()(const std::vector<int64_t> &key) const {
-      std::size_t hash = 0;
-      for (const int64_t part : key)
-        hash = hash * 31 + static_cast<std::size_t>(part);
-      return hash;
-    }
-  };
-
   const Machine &machine;
   const int64_t ranks;
   const Network network;
-  mutable std::map<GridAxis, Link> knownRings, knownExchanges;
+  mutable Memo<GridAxis, Link, AxisHash> knownRings, knownExchanges;
   /// By the tensor's extents, and the two placements.
-  mutable std::unordered_map<std::vector<int64_t>, Way, Hash> knownWays;
+  mutable Memo<ShapeKey, Way, ShapeHash> knownWays;
 };
 
 } // namespace einsumc

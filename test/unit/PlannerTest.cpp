@@ -11,6 +11,8 @@
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/Plan.h"
 
+#include "llvm/Support/Parallel.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -400,6 +402,44 @@ void expectOwnCandidates(const Tree &tree, int64_t ranks, bool isSparing) {
       EXPECT_EQ(found[c].bytes, own[c].bytes);
       EXPECT_EQ(found[c].home, own[c].home);
     }
+  }
+}
+
+/// Runs something with so many threads at most.
+template <class Run> auto withThreads(unsigned threads, Run &&run) {
+  const llvm::ThreadPoolStrategy before = llvm::parallel::strategy;
+  llvm::parallel::strategy = llvm::hardware_concurrency(threads);
+  auto result = run();
+  llvm::parallel::strategy = before;
+  return result;
+}
+
+TEST(Planner, plansTheSameWithAnyNumberOfThreads) {
+  std::mt19937 random(17);
+  const Machine machine = *builtInMachine("cluster-100g");
+  for (int trial = 0; trial < 3; ++trial) {
+    constexpr int kProducts = 20;
+    std::string text = randomDims(random, kProducts + 2, {97, 500, 1021, 2048, 3000, 4096});
+    text += "input A[a, b];";
+    std::string last = "A";
+    for (int p = 1; p <= kProducts; ++p) { // Of other extents each.
+      const std::string from(1, static_cast<char>('a' + p)), to(1, static_cast<char>('b' + p));
+      const std::string name = std::to_string(p);
+      text += "input B" + name + "[" + from + ", " + to + "];" +
+              (p == kProducts ? "output T" : "T") + name + "[a, " + to + "] = " + last + "[a, " +
+              from + "] * B" + name + "[" + from + ", " + to + "];";
+      last = "T" + name;
+    }
+    const Tree tree = treeOf(text);
+    PlanOptions options;
+    options.ranks = 1024;
+    const auto planned = [&] {
+      std::string printed;
+      llvm::raw_string_ostream stream(printed);
+      print(tree, plan(tree, machine, options), stream);
+      return printed;
+    };
+    EXPECT_EQ(withThreads(4, planned), withThreads(1, planned));
   }
 }
 
