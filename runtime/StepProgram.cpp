@@ -484,11 +484,10 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
       const std::size_t t = groups.size() - 1;
       const Tensor<T> &tensor = *tensors[traveller.role];
       const ChunkMemory memory = chunkMemory(stepping, t);
-      const std::size_t slotBytes =
-          memory.slots * static_cast<std::size_t>(memory.stride()) * sizeof(T);
-      exposures.back() = memory.stages
-                             ? Exposure{&storage.memory().window(comm), chunks[t] + slotBytes}
-                             : Exposure{&tensor.memory().window(comm), tensor.offset()};
+      const std::size_t stage =
+          chunks[t] + static_cast<std::size_t>(memory.slotsElements()) * sizeof(T);
+      exposures.back() = memory.stages ? Exposure{&storage.memory().window(comm), stage}
+                                       : Exposure{&tensor.memory().window(comm), tensor.offset()};
     }
   }
   if (isOnGrid)
