@@ -93,10 +93,10 @@ public:
     // Messages take threads from compute that hides them, not from threads that wait for them.
     const double transfers = result.transferSeconds;
     const double hidden = result.computeSeconds + transfers - result.seconds;
-    const double load =
-        steps * stepSeconds.load() * (transfers > 0 ? std::clamp(hidden / transfers, 0.0, 1.0) : 1);
-    result.computeSeconds += load;
-    result.seconds += load;
+    result.loadOfStep =
+        stepSeconds.load() * (transfers > 0 ? std::clamp(hidden / transfers, 0.0, 1.0) : 1);
+    result.computeSeconds += steps * result.loadOfStep;
+    result.seconds += steps * result.loadOfStep;
     return result;
   }
 
@@ -124,7 +124,7 @@ private:
     const double compute = stepSeconds.of(steps.work, 1);
     const double others = steps.busy - steps.own;
     return {steps.own * compute + others * std::max(compute, steps.transfers), steps.busy * compute,
-            others * steps.transfers};
+            others * steps.transfers, 0};
   }
 
   /// When the step that lies so many before another was computed.

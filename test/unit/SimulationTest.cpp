@@ -118,6 +118,22 @@ NodeSchedule ringOverTwo(const Tree &tree) {
   return on;
 }
 
+TEST(Simulation, messagesThatHideTakeThreads) {
+  const Tree tree = product();
+  Machine machine = slowNetwork();
+  const double load = 5e-9;
+  machine.betweenNodes.load = load;
+  const Schedule schedule =
+      scheduleWith(tree, machine, byName(tree, kProduct, "ring_m(t=k)", 2), 2);
+  const double bytes = 256 * 512 * 4, message = kAlpha + 1e-8 * bytes;
+  const double step = stepSeconds(tree, machine, 256, 512, 256);
+  const double second = addingSeconds(tree, machine, 256, 512, 256);
+  // Of the message so much hides behind the first step; each of the two gets half of what that
+  // takes.
+  expectSeconds(simulate(tree, machine, schedule),
+                message + second + step / message * load * bytes / 2);
+}
+
 TEST(Simulation, rotatingOverARingOfNodesSharesLinks) {
   const Tree tree = product();
   for (const auto &[topology, congestion] : {std::pair("full", 1), std::pair("ring", 2)}) {

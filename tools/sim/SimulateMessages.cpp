@@ -8,7 +8,9 @@
 #include "Simulation.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/StepCost.h"
 #include "compiler/plan/StepSeconds.h"
+#include "compiler/plan/TransferCost.h"
 
 #include <algorithm>
 #include <cmath>
@@ -132,7 +134,7 @@ private:
 class Replay {
 public:
   Replay(const Tree &tree, const Machine &machine, const Schedule &schedule, const Network &network)
-      : tree(tree), machine(machine), schedule(schedule),
+      : tree(tree), machine(machine), schedule(schedule), transferCost(machine, schedule.ranks),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))),
         engine(FlowMaker::linkCount(network, schedule.ranks)),
         flows(engine, machine, network, schedule.ranks) {
@@ -173,7 +175,8 @@ private:
     PartSeconds parts(tree, node, machine);
     const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
-      addSteps(*stepping, seconds);
+      addSteps(*stepping, seconds,
+               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).loadOfStep);
     else
       addCompute(workLayout(tree, node, on), seconds);
     for (const Hop &hop : hops.after)
@@ -192,12 +195,13 @@ private:
     }
   }
 
-  void addSteps(const Stepping &stepping, const StepSeconds &seconds) {
+  /// \param load seconds that messages take of each step's threads
+  void addSteps(const Stepping &stepping, const StepSeconds &seconds, double load) {
     AllRanks transport(stepping, flows);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport,
         [&](int64_t rank) { return here[static_cast<std::size_t>(rank)]; },
-        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + seconds.load(); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + load; });
     for (const LoopPart &part : parts) {
       const auto index = static_cast<std::size_t>(part.rank);
       const Id end = engine.addDelay(0);
@@ -279,6 +283,7 @@ private:
   const Tree &tree;
   const Machine &machine;
   const Schedule &schedule;
+  const TransferCost transferCost;
   const double elementBytes;
   EventEngine engine;
   FlowMaker flows;

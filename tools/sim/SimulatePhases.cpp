@@ -10,7 +10,9 @@
 #include "Simulation.h"
 
 #include "compiler/ir/Moves.h"
+#include "compiler/plan/StepCost.h"
 #include "compiler/plan/StepSeconds.h"
+#include "compiler/plan/TransferCost.h"
 
 #include <algorithm>
 #include <array>
@@ -94,6 +96,7 @@ class Phases {
 public:
   Phases(const Tree &tree, const Machine &machine, const Schedule &schedule, const Network &network)
       : tree(tree), machine(machine), schedule(schedule), network(network),
+        transferCost(machine, schedule.ranks),
         elementBytes(static_cast<double>(sizeInBytes(tree.elementType()))),
         clocks(static_cast<std::size_t>(schedule.ranks), 0) {
     result.linkBytes.assign(static_cast<std::size_t>(network.links()), 0);
@@ -119,7 +122,8 @@ private:
     PartSeconds parts(tree, node, machine);
     const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
-      playLoop(*stepping, seconds);
+      playLoop(*stepping, seconds,
+               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).loadOfStep);
     else
       playCompute(workLayout(tree, node, on), seconds);
     for (const Hop &hop : hops.after)
@@ -156,13 +160,14 @@ private:
     }
   }
 
-  void playLoop(const Stepping &stepping, const StepSeconds &seconds) {
+  /// \param load seconds that messages take of each step's threads
+  void playLoop(const Stepping &stepping, const StepSeconds &seconds, double load) {
     EventEngine engine(LockStep::linkCount(stepping));
     const Id begin = engine.addDelay(0);
     LockStep transport(engine, stepping, machine, network, elementBytes);
     const std::vector<LoopPart> parts = addLoop(
         engine, stepping, elementBytes, transport, [&](int64_t /*rank*/) { return begin; },
-        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + seconds.load(); });
+        [&](const Box &work, std::size_t step) { return seconds.of(work, step) + load; });
     engine.run();
     transport.patterns.addTo(result.linkBytes);
     double end = 0, compute = 0, transfer = 0;
@@ -205,6 +210,7 @@ private:
   const Machine &machine;
   const Schedule &schedule;
   const Network &network;
+  const TransferCost transferCost;
   const double elementBytes;
   std::vector<double> clocks;              ///< by rank: when it is done with what was played
   std::vector<double> computes, transfers; ///< by rank: seconds of the node at hand
