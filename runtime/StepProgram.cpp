@@ -485,7 +485,7 @@ StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
       const Tensor<T> &tensor = *tensors[traveller.role];
       const ChunkMemory memory = chunkMemory(stepping, t);
       const std::size_t stage =
-          chunks[t] + static_cast<std::size_t>(memory.slotsElements()) * sizeof(T);
+          chunks[t] + static_cast<std::size_t>(memory.elementsBeforeStage()) * sizeof(T);
       exposures.back() = memory.stages ? Exposure{&storage.memory().window(comm), stage}
                                        : Exposure{&tensor.memory().window(comm), tensor.offset()};
     }

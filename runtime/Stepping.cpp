@@ -339,16 +339,21 @@ ChunkSizes streamedSizes(const Stepping &stepping, std::size_t traveller) {
   return sizes;
 }
 
-/// Of the lines along a traveller's axis those with the largest and the smallest chunks are looked
-/// at, and all those that differ in the ranges of their steps.
-/// \param lines at most so many
-ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, std::size_t lines) {
+/// The lines along a traveller's axis that are looked at.
+enum class Lines : uint8_t {
+  First, ///< from the grid's first rank
+  All    ///< that is, those with the largest and the smallest chunks, and all ranges of steps
+};
+
+ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, Lines which) {
   const Traveller &of = stepping.travellers[traveller];
   const Grid &grid = stepping.work.grid;
   ChunkSizes sizes;
-  std::vector<int64_t> ranks = outermostRanks(grid, axesOfRanges(stepping));
-  std::erase_if(ranks, [&](int64_t rank) { return !isRoot(stepping, of, rank); });
-  ranks.resize(std::min(ranks.size(), lines));
+  std::vector<int64_t> ranks = {grid.firstRank};
+  if (which == Lines::All) {
+    ranks = outermostRanks(grid, axesOfRanges(stepping));
+    std::erase_if(ranks, [&](int64_t rank) { return !isRoot(stepping, of, rank); });
+  }
   for (const int64_t rank : ranks) {
     const StepTable table(stepping, rank);
     std::vector<Box> stored; // The line begins with the table's rank.
@@ -372,14 +377,14 @@ ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, std::size_t 
   return sizes;
 }
 
-ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, std::size_t lines) {
+ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, Lines which) {
   const Traveller &of = stepping.travellers[traveller];
   const bool isResult = of.role == 2;
   ChunkMemory memory;
   if (stepping.work.grid.extents[of.axis] == 1)
     return memory;
   const ChunkSizes sizes =
-      streams(of) ? streamedSizes(stepping, traveller) : sizesOf(stepping, traveller, lines);
+      streams(of) ? streamedSizes(stepping, traveller) : sizesOf(stepping, traveller, which);
   memory.slotElements = sizes.largest;
   memory.stages = sizes.isStrided;
   if (isResult && of.movement == StepMovement::Ring) {
@@ -407,11 +412,11 @@ ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, std::size_
 } // namespace
 
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
-  return memoryOf(stepping, traveller, std::numeric_limits<std::size_t>::max());
+  return memoryOf(stepping, traveller, Lines::All);
 }
 
 ChunkMemory chunkMemoryOfFirstLine(const Stepping &stepping, std::size_t traveller) {
-  return memoryOf(stepping, traveller, 1);
+  return memoryOf(stepping, traveller, Lines::First);
 }
 
 } // namespace einsumc

@@ -93,7 +93,7 @@ private:
   }
 
   /// An operand's place serves others' chunks where it can. A copy is made for the node alone.
-  /// What else the chunks need follows.
+  /// Returns what the chunks need.
   ChunkMemory spend(NodeBuffers &of, std::size_t traveller, BufferId home) {
     Traveller &operand = of.stepping->travellers[traveller];
     const BufferId buffer = of.operands[operand.role];

@@ -22,6 +22,7 @@ namespace einsumc {
 
 /// Numbers that are the same for things that are alike, and for no others of their kind.
 using ShapeKey = std::vector<int64_t>;
+/// For unordered containers of keys, and of what consists of a few numbers.
 struct ShapeHash {
   std::size_t operator()(llvm::ArrayRef<int64_t> parts) const {
     std::size_t hash = 0;

@@ -249,6 +249,8 @@ private:
   }
 
   void addAxesOfKinds(Role role, const Layout &layout, std::vector<bool> &axes) const {
+    for (std::size_t axis = 0; axis < layout.axes.size() && layout.grid == work.grid; ++axis)
+      axes[axis] = axes[axis] || layout.axes[axis].kind == AxisKind::Root;
     const std::vector<DimId> &dims = dimsOf(tree, node, role);
     for (std::size_t p = 0; p < dims.size(); ++p) {
       const std::size_t dim = shape.indexOf(dims[p]);

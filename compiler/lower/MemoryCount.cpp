@@ -7,8 +7,7 @@
 #include "compiler/lower/MemoryCount.h"
 
 #include "compiler/lower/Lower.h"
-
-#include "llvm/Support/Parallel.h"
+#include "compiler/support/Parallel.h"
 
 #include <vector>
 
@@ -24,15 +23,31 @@ MemoryNeed MemoryCount::of(const Tree &tree, const Schedule &schedule) {
 
 std::vector<int64_t> MemoryCount::scratchOf(const Tree &tree, const Schedule &schedule,
                                             const TensorBuffers &buffers) {
-  std::vector<int64_t> scratchOfNodes(buffers.nodes.size(), 0);
-  llvm::parallelFor(0, buffers.nodes.size(), [&](std::size_t n) {
-    const NodeBuffers &node = buffers.nodes[n];
-    if (tree.node(node.node).kind == NodeKind::Product)
-      scratchOfNodes[n] = scratch.of(keyOf(tree, schedule, buffers, node), [&] {
-        return lowerNode(tree, machine, schedule, buffers, node).scratchBytes;
-      });
+  struct Missing {
+    const NodeBuffers &node;
+    int64_t &bytes;
+  };
+  std::vector<Missing> missing;
+  std::vector<const int64_t *> bytesOfNodes;
+  static constexpr int64_t kNone = 0;
+  for (const NodeBuffers &node : buffers.nodes) {
+    if (tree.node(node.node).kind != NodeKind::Product) {
+      bytesOfNodes.push_back(&kNone);
+      continue;
+    }
+    const auto [at, isNew] = scratch.try_emplace(keyOf(tree, schedule, buffers, node), 0);
+    if (isNew)
+      missing.push_back({node, at->second});
+    bytesOfNodes.push_back(&at->second);
+  }
+  forAll(missing.size(), [&](std::size_t m) {
+    const auto &[node, bytes] = missing[m];
+    bytes = lowerNode(tree, machine, schedule, buffers, node).scratchBytes;
   });
-  return scratchOfNodes;
+  std::vector<int64_t> result;
+  for (const int64_t *bytes : bytesOfNodes)
+    result.push_back(*bytes);
+  return result;
 }
 
 ShapeKey MemoryCount::keyOf(const Tree &tree, const Schedule &schedule,

@@ -10,9 +10,9 @@
 #include "compiler/ir/Machine.h"
 #include "compiler/ir/ShapeKey.h"
 #include "compiler/lower/MemoryNeed.h"
-#include "compiler/support/Memo.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace einsumc {
@@ -37,7 +37,7 @@ private:
 
   const Machine machine;
   MessageBytes messages;
-  Memo<ShapeKey, int64_t, ShapeHash> scratch; ///< by keyOf
+  std::map<ShapeKey, int64_t> scratch; ///< by keyOf
 };
 
 } // namespace einsumc

@@ -6,8 +6,9 @@
 
 #include "compiler/plan/CandidateLists.h"
 
+#include "compiler/support/Parallel.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Parallel.h"
 
 #include <utility>
 
@@ -68,7 +69,7 @@ void CandidateLists::prepare(llvm::ArrayRef<NodeOn> wanted, bool isSparing) {
   }
   CandidateLimits with = limits;
   with.isSparing = isSparing;
-  llvm::parallelFor(0, shapes.size(), [&](std::size_t s) {
+  forAll(shapes.size(), [&](std::size_t s) {
     const auto &[node, ranks] = shapes[s].on;
     shapes[s].list =
         candidatesOf(tree, node, machine, transfers, ranks, lifetimesFrom(tree, node), with);

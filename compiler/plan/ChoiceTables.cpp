@@ -6,8 +6,10 @@
 
 #include "compiler/plan/ChoiceTables.h"
 
+#include "compiler/ir/ShapeKey.h"
+#include "compiler/support/Parallel.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Parallel.h"
 
 #include <algorithm>
 #include <map>
@@ -129,8 +131,7 @@ void ChoiceTables::addEdges() {
     placeOf.push_back(place->second);
   }
   std::vector<std::vector<Supply>> supplies(distinct.size());
-  llvm::parallelFor(0, distinct.size(),
-                    [&](std::size_t d) { supplies[d] = suppliesOf(*distinct[d]); });
+  forAll(distinct.size(), [&](std::size_t d) { supplies[d] = suppliesOf(*distinct[d]); });
   for (std::size_t d = 0; d < demands.size(); ++d) {
     const auto &[tensor, user, operand, homes, needs] = demands[d];
     const std::vector<std::size_t> variables = {static_cast<std::size_t>(tensor),

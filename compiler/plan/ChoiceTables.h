@@ -7,14 +7,12 @@
 #ifndef EINSUMC_PLAN_CHOICETABLES_H
 #define EINSUMC_PLAN_CHOICETABLES_H
 
-#include "compiler/ir/ShapeKey.h"
 #include "compiler/plan/Candidates.h"
 #include "compiler/plan/MinimiseSum.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstddef>
-#include <map>
 #include <vector>
 
 namespace einsumc {
@@ -84,11 +82,11 @@ private:
   struct Supply {
     double seconds, bytes;
   };
-  /// The ways of an operand from all homes of its tensor to all needs of its user.
+  /// All homes of an operand's tensor, and all needs of its user.
   struct Demand;
   Demand demandOf(NodeId user, std::size_t operand) const;
   /// By home, then by need.
-  std::vector<Supply> suppliesOf(const Demand &of) const;
+  std::vector<Supply> suppliesOf(const Demand &demand) const;
   void addEdges();
 
   double valueOf(const CostTable &edge, const std::vector<std::size_t> &chosen) const;

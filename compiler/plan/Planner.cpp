@@ -83,11 +83,11 @@ void Planner::decide() {
 
 std::vector<TensorChoices> Planner::choices() {
   std::vector<TensorChoices> all(static_cast<std::size_t>(tree.size()));
-  std::vector<CandidateLists::NodeOn> free;
+  std::vector<CandidateLists::NodeOn> open; // Nobody has given their schedules.
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree.node(id).kind != NodeKind::Input && options.fixed.nodes.count(id) == 0)
-      free.push_back({id, ranges[static_cast<std::size_t>(id)]});
-  lists.prepare(free, isSparing);
+      open.push_back({id, ranges[static_cast<std::size_t>(id)]});
+  lists.prepare(open, isSparing);
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree.node(id).kind != NodeKind::Input)
       addCandidates(id, all[static_cast<std::size_t>(id)]);

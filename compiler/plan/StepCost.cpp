@@ -93,10 +93,10 @@ public:
     // Messages take threads from compute that hides them, not from threads that wait for them.
     const double transfers = result.transferSeconds;
     const double hidden = result.computeSeconds + transfers - result.seconds;
-    result.loadOfStep =
+    result.hidingSeconds =
         stepSeconds.load() * (transfers > 0 ? std::clamp(hidden / transfers, 0.0, 1.0) : 1);
-    result.computeSeconds += steps * result.loadOfStep;
-    result.seconds += steps * result.loadOfStep;
+    result.computeSeconds += steps * result.hidingSeconds;
+    result.seconds += steps * result.hidingSeconds;
     return result;
   }
 

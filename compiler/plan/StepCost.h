@@ -20,7 +20,7 @@ struct StepCost {
   double seconds = 0;         ///< from the first step to the end of the last transfer
   double computeSeconds = 0;  ///< of all steps
   double transferSeconds = 0; ///< of all transfers, hidden or not
-  double loadOfStep = 0;      ///< of a step's compute: what messages that it hides take of threads
+  double hidingSeconds = 0;   ///< of each step's compute: what messages behind it take of threads
 };
 
 /// Plays the steps of the grid's first rank, which has the largest blocks: transfers, one after the

@@ -19,8 +19,8 @@ namespace einsumc {
 /// time. Two that ask for the same one may both compute it.
 template <class Key, class Value, class Hash> class Memo {
 public:
-  /// A value, which stays where it is.
-  /// \param compute of a key
+  /// The value of a key; it stays where it is.
+  /// \param compute returns it; several threads may call it at a time
   template <class Compute> const Value &of(Key key, Compute &&compute) {
     Shard &shard = shards[Hash{}(key) % kShards];
     {

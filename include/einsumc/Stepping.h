@@ -148,8 +148,8 @@ struct ChunkMemory {
   /// From a slot to the next: whole cache lines, of elements of any type.
   int64_t stride() const { return (slotElements + 15) / 16 * 16; }
   /// From the first slot that is set aside to the stage.
-  int64_t slotsElements() const { return stride() * static_cast<int64_t>(slots - homeSlots); }
-  int64_t elements() const { return slotsElements() + stageElements; }
+  int64_t elementsBeforeStage() const { return stride() * static_cast<int64_t>(slots - homeSlots); }
+  int64_t elements() const { return elementsBeforeStage() + stageElements; }
 };
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller);
 /// What the ranks of the axis that begins at the grid's first rank would need by themselves: they

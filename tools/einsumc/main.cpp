@@ -21,7 +21,6 @@
 #include "compiler/order/Normalise.h"
 
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Parallel.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
 using namespace einsumc;
@@ -29,9 +28,6 @@ using namespace einsumc;
 namespace {
 
 constexpr int kSuccess = 0, kMistake = 1, kUsage = 2;
-
-/// More would start for longer than they help.
-constexpr unsigned kMostThreads = 16;
 
 class Driver {
 public:
@@ -139,7 +135,6 @@ int main(int argc, char **argv) {
   llvm::setBugReportMsg("einsumc: this is a bug in einsumc. Please report it with the command "
                         "line, the input and the lines below.\n");
   const llvm::InitLLVM init(argc, argv);
-  llvm::parallel::strategy = llvm::optimal_concurrency(kMostThreads);
   const std::optional<Options> options = parseOptions(argc, argv);
   return options ? Driver(*options).run() : kUsage;
 }

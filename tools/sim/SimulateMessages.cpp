@@ -176,7 +176,7 @@ private:
     const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
       addSteps(*stepping, seconds,
-               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).loadOfStep);
+               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).hidingSeconds);
     else
       addCompute(workLayout(tree, node, on), seconds);
     for (const Hop &hop : hops.after)
@@ -195,7 +195,7 @@ private:
     }
   }
 
-  /// \param load seconds that messages take of each step's threads
+  /// \param load seconds that messages take of each step's threads, by the prediction
   void addSteps(const Stepping &stepping, const StepSeconds &seconds, double load) {
     AllRanks transport(stepping, flows);
     const std::vector<LoopPart> parts = addLoop(

@@ -123,7 +123,7 @@ private:
     const StepSeconds seconds(parts, stepping ? &*stepping : nullptr);
     if (stepping)
       playLoop(*stepping, seconds,
-               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).loadOfStep);
+               stepCost(parts, *stepping, transferCost.stepLinks(*stepping)).hidingSeconds);
     else
       playCompute(workLayout(tree, node, on), seconds);
     for (const Hop &hop : hops.after)
@@ -160,7 +160,7 @@ private:
     }
   }
 
-  /// \param load seconds that messages take of each step's threads
+  /// \param load seconds that messages take of each step's threads, by the prediction
   void playLoop(const Stepping &stepping, const StepSeconds &seconds, double load) {
     EventEngine engine(LockStep::linkCount(stepping));
     const Id begin = engine.addDelay(0);
