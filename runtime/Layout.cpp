@@ -84,7 +84,8 @@ std::vector<int64_t> outermostRanks(const Grid &grid, const std::vector<bool> &e
   std::vector<int64_t> ranks = {0};
   for (std::size_t axis = 0; axis < grid.extents.size(); ++axis) {
     const int64_t extent = grid.extents[axis];
-    const int64_t hop = every[axis] || extent == 1 ? 1 : extent - 1;
+    const bool isEvery = !every.empty() && every[axis];
+    const int64_t hop = isEvery || extent == 1 ? 1 : extent - 1;
     std::vector<int64_t> further;
     for (const int64_t rank : ranks)
       for (int64_t coordinate = 0; coordinate < extent; coordinate += hop)

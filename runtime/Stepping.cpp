@@ -340,18 +340,18 @@ ChunkSizes streamedSizes(const Stepping &stepping, std::size_t traveller) {
 }
 
 /// The lines along a traveller's axis that are looked at.
-enum class Lines : uint8_t {
+enum class WhichLines : uint8_t {
   First, ///< from the grid's first rank
-  All    ///< that is, those with the largest and the smallest chunks, and all ranges of steps
+  All    ///< that is, those of the outermost ranks: others cut blocks of the same sizes
 };
 
-ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, Lines which) {
+ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, WhichLines which) {
   const Traveller &of = stepping.travellers[traveller];
   const Grid &grid = stepping.work.grid;
   ChunkSizes sizes;
   std::vector<int64_t> ranks = {grid.firstRank};
-  if (which == Lines::All) {
-    ranks = outermostRanks(grid, axesOfRanges(stepping));
+  if (which == WhichLines::All) {
+    ranks = outermostRanks(grid);
     std::erase_if(ranks, [&](int64_t rank) { return !isRoot(stepping, of, rank); });
   }
   for (const int64_t rank : ranks) {
@@ -377,7 +377,7 @@ ChunkSizes sizesOf(const Stepping &stepping, std::size_t traveller, Lines which)
   return sizes;
 }
 
-ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, Lines which) {
+ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, WhichLines which) {
   const Traveller &of = stepping.travellers[traveller];
   const bool isResult = of.role == 2;
   ChunkMemory memory;
@@ -412,11 +412,11 @@ ChunkMemory memoryOf(const Stepping &stepping, std::size_t traveller, Lines whic
 } // namespace
 
 ChunkMemory chunkMemory(const Stepping &stepping, std::size_t traveller) {
-  return memoryOf(stepping, traveller, Lines::All);
+  return memoryOf(stepping, traveller, WhichLines::All);
 }
 
 ChunkMemory chunkMemoryOfFirstLine(const Stepping &stepping, std::size_t traveller) {
-  return memoryOf(stepping, traveller, Lines::First);
+  return memoryOf(stepping, traveller, WhichLines::First);
 }
 
 } // namespace einsumc

@@ -42,24 +42,6 @@ Ranges rangesOf(const Layout &layout, int64_t rank) {
   return ranges;
 }
 
-/// The level of an axis that cuts a position.
-std::optional<int> cutOn(const Layout &layout, std::size_t axis, std::size_t position) {
-  const AxisPlacement &on = layout.axes[axis];
-  const bool cuts = layout.grid.extents[axis] > 1 && on.kind == AxisKind::Split &&
-                    on.position == static_cast<int>(position);
-  return cuts ? std::optional(on.level) : std::nullopt;
-}
-
-/// Whether a position of a tensor is cut as a dim of the work is.
-bool areCutAlike(const Layout &layout, std::size_t position, const Layout &work, std::size_t dim) {
-  if (layout.grid != work.grid)
-    return false;
-  for (std::size_t axis = 0; axis < work.axes.size(); ++axis)
-    if (cutOn(layout, axis, position) != cutOn(work, axis, dim))
-      return false;
-  return true;
-}
-
 /// What one rank computes with at a time.
 struct Sample {
   Ranges work;
@@ -193,12 +175,28 @@ private:
 
   /// Whether every rank has the indices of a dim that it computes with.
   bool isWhole(const Layout &layout, std::size_t position, std::size_t dim) const {
-    if (areCutAlike(layout, position, work, dim))
+    if (areCutAlike(layout, position, dim))
       return true;
     for (int64_t rank = work.grid.firstRank; rank < work.grid.firstRank + work.grid.size(); ++rank)
       if (layout.range(position, rank) != work.range(dim, rank))
         return false;
     return true;
+  }
+
+  bool areCutAlike(const Layout &layout, std::size_t position, std::size_t dim) const {
+    if (layout.grid != work.grid)
+      return false;
+    for (std::size_t axis = 0; axis < work.axes.size(); ++axis)
+      if (cutOn(layout, axis, position) != cutOn(work, axis, dim))
+        return false;
+    return true;
+  }
+  /// The level of an axis that cuts a position.
+  static std::optional<int> cutOn(const Layout &layout, std::size_t axis, std::size_t position) {
+    const AxisPlacement &on = layout.axes[axis];
+    const bool cuts = layout.grid.extents[axis] > 1 && on.kind == AxisKind::Split &&
+                      on.position == static_cast<int>(position);
+    return cuts ? std::optional(on.level) : std::nullopt;
   }
 
   const Tree &tree;
@@ -207,8 +205,8 @@ private:
   const std::vector<Layout> &stored; ///< by role
 };
 
-/// Samples what all ranks compute with: a few ranks, and of the steps of a loop, of which there are
-/// as many as ranks, a few for each rank, that stand for all.
+/// Samples what all ranks compute with: the outermost, and of the steps of a loop, of which there
+/// are as many as ranks, a few for each of them, that stand for all.
 class Sampling {
 public:
   Sampling(const Tree &tree, NodeId node, const Layout &work, const std::vector<Layout> &stored,
@@ -236,30 +234,17 @@ public:
   }
 
 private:
-  /// The axes along which ranks differ in more than the sizes of their blocks: in the steps, or in
-  /// whether what they have is what they compute with.
+  /// The axes along which ranks differ in more than the sizes of their blocks: those of travellers,
+  /// or all if a tensor lies on another grid. On the same one a dim that is cut in another way than
+  /// the work is shows where the first or the last coordinates meet.
   std::vector<bool> axesOfKinds() const {
-    std::vector<bool> axes(work.grid.extents.size(), false);
-    for (std::size_t b = 0; b < stored.size(); ++b)
-      addAxesOfKinds(static_cast<Role>(b + 1 == stored.size() ? 2 : b), stored[b], axes);
+    const bool isElsewhere =
+        llvm::any_of(stored, [&](const Layout &layout) { return layout.grid != work.grid; });
+    std::vector<bool> axes(work.grid.extents.size(), isElsewhere);
     if (stepping)
       for (const Traveller &of : stepping->travellers)
         axes[of.axis] = true;
     return axes;
-  }
-
-  void addAxesOfKinds(Role role, const Layout &layout, std::vector<bool> &axes) const {
-    for (std::size_t axis = 0; axis < layout.axes.size() && layout.grid == work.grid; ++axis)
-      axes[axis] = axes[axis] || layout.axes[axis].kind == AxisKind::Root;
-    const std::vector<DimId> &dims = dimsOf(tree, node, role);
-    for (std::size_t p = 0; p < dims.size(); ++p) {
-      const std::size_t dim = shape.indexOf(dims[p]);
-      if (areCutAlike(layout, p, work, dim))
-        continue;
-      for (std::size_t axis = 0; axis < axes.size(); ++axis)
-        axes[axis] = axes[axis] || layout.grid != work.grid || cutOn(layout, axis, p) ||
-                     cutOn(work, axis, dim);
-    }
   }
 
   /// All that a rank computes with, and what it stores.

@@ -28,17 +28,15 @@ std::vector<int64_t> MemoryCount::scratchOf(const Tree &tree, const Schedule &sc
     int64_t &bytes;
   };
   std::vector<Missing> missing;
-  std::vector<const int64_t *> bytesOfNodes;
-  static constexpr int64_t kNone = 0;
+  std::vector<const int64_t *> bytesOfNodes; // None of those that need no scratch.
   for (const NodeBuffers &node : buffers.nodes) {
-    if (tree.node(node.node).kind != NodeKind::Product) {
-      bytesOfNodes.push_back(&kNone);
+    bytesOfNodes.push_back(nullptr);
+    if (tree.node(node.node).kind != NodeKind::Product)
       continue;
-    }
     const auto [at, isNew] = scratch.try_emplace(keyOf(tree, schedule, buffers, node), 0);
     if (isNew)
       missing.push_back({node, at->second});
-    bytesOfNodes.push_back(&at->second);
+    bytesOfNodes.back() = &at->second;
   }
   forAll(missing.size(), [&](std::size_t m) {
     const auto &[node, bytes] = missing[m];
@@ -46,7 +44,7 @@ std::vector<int64_t> MemoryCount::scratchOf(const Tree &tree, const Schedule &sc
   });
   std::vector<int64_t> result;
   for (const int64_t *bytes : bytesOfNodes)
-    result.push_back(*bytes);
+    result.push_back(bytes ? *bytes : 0);
   return result;
 }
 

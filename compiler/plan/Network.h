@@ -34,6 +34,7 @@ struct GridAxis {
   int64_t coordinate(int64_t rank) const { return (rank - firstRank) / stride % extent; }
   bool operator==(const GridAxis &) const = default;
 };
+/// For unordered containers.
 struct AxisHash {
   std::size_t operator()(const GridAxis &axis) const {
     return ShapeHash{}({axis.firstRank, axis.size, axis.stride, axis.extent});

@@ -66,10 +66,10 @@ struct Grid {
   bool operator==(const Grid &) const = default;
 };
 
-/// Of the ranks of a grid those at the first and the last coordinate of an axis, or at every one of
-/// the axes in \p every: among them are the largest and the smallest of all blocks, since the first
-/// block of a cut is the largest and the last the smallest.
-std::vector<int64_t> outermostRanks(const Grid &grid, const std::vector<bool> &every);
+/// Of the ranks of a grid those at the first and the last coordinate of each axis, or at every one
+/// of the axes in \p every, if it says so: among them are the largest and the smallest of all
+/// blocks, since the first block of a cut is the largest and the last the smallest.
+std::vector<int64_t> outermostRanks(const Grid &grid, const std::vector<bool> &every = {});
 
 /// How a tensor lies on one axis of a grid.
 enum class AxisKind : uint8_t {

@@ -110,14 +110,6 @@ TEST(Simulation, aRingOfTwoRanks) {
   }
 }
 
-/// B in four parts around the outer of two axes, whose ranks lie two apart.
-NodeSchedule ringOverTwo(const Tree &tree) {
-  NodeSchedule on = byName(tree, kProduct, "rotating(dim=m+m,t=k,grid=2x4)", 8);
-  std::swap(on.axes[0], on.axes[1]);
-  on.grid.extents = {4, 2};
-  return on;
-}
-
 TEST(Simulation, messagesThatHideTakeThreads) {
   const Tree tree = product();
   Machine machine = slowNetwork();
@@ -132,6 +124,14 @@ TEST(Simulation, messagesThatHideTakeThreads) {
   // takes.
   expectSeconds(simulate(tree, machine, schedule),
                 message + second + step / message * load * bytes / 2);
+}
+
+/// B in four parts around the outer of two axes, whose ranks lie two apart.
+NodeSchedule ringOverTwo(const Tree &tree) {
+  NodeSchedule on = byName(tree, kProduct, "rotating(dim=m+m,t=k,grid=2x4)", 8);
+  std::swap(on.axes[0], on.axes[1]);
+  on.grid.extents = {4, 2};
+  return on;
 }
 
 TEST(Simulation, rotatingOverARingOfNodesSharesLinks) {

@@ -415,14 +415,18 @@ void expectFromAllRanks(const Stepping &stepping) {
   for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
     const Traveller &traveller = stepping.travellers[t];
     std::vector<int64_t> sizes;
+    std::size_t mostForeign = 0;
     bool isStrided = false; // Some chunk is not contiguous where it is stored.
     for (int64_t rank = grid.firstRank; rank < grid.firstRank + grid.size(); ++rank) {
       const StepTable table(stepping, rank);
+      std::size_t foreign = 0;
       for (std::size_t s = 0; s < table.steps(); ++s) {
+        foreign += table.isOwn(t, s) ? 0 : 1;
         const Box chunk = table.chunk(t, s), stored = traveller.chunks.box(table.owner(t, s));
         sizes.push_back(volume(chunk));
         isStrided = isStrided || (volume(chunk) > 0 && !isContiguous(chunk, stored));
       }
+      mostForeign = std::max(mostForeign, foreign);
       for (const Passage &passage : traveller.role == 2 ? table.departures(t) : table.arrivals(t)) {
         traffic.elements += volume(passage.box);
         ++traffic.messages;
@@ -437,7 +441,10 @@ void expectFromAllRanks(const Stepping &stepping) {
     if (traveller.role == 2 && isRing) {
       const bool areAlike = !isStrided && *smallest == *largest && *smallest > 0;
       EXPECT_EQ(memory.homeSlots, areAlike ? static_cast<std::size_t>(stepping.pace) : 0U);
-    } else if (traveller.role != 2 && traveller.movement != StepMovement::Stream) {
+      continue;
+    }
+    EXPECT_EQ(memory.slots, std::min<std::size_t>(2, mostForeign));
+    if (traveller.role != 2 && traveller.movement != StepMovement::Stream) {
       EXPECT_EQ(memory.stages, isStrided);
     }
   }
