@@ -10,8 +10,7 @@
 
 #include "compiler/ir/AssignStorage.h"
 #include "compiler/plan/Plan.h"
-
-#include "llvm/Support/Parallel.h"
+#include "compiler/support/Parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -405,18 +404,11 @@ void expectOwnCandidates(const Tree &tree, int64_t ranks, bool isSparing) {
   }
 }
 
-/// The threads start with the first plan, so that the number is set before.
-[[maybe_unused]] const bool hasThreads = [] {
-  llvm::parallel::strategy = llvm::hardware_concurrency(4);
-  return true;
-}();
-
-/// Runs something on one thread.
-template <class Run> auto onOneThread(Run &&run) {
-  const llvm::ThreadPoolStrategy before = llvm::parallel::strategy;
-  llvm::parallel::strategy = llvm::hardware_concurrency(1);
+/// Runs something on so many threads.
+template <class Run> auto onThreads(std::size_t threads, Run &&run) {
+  setThreads(threads);
   auto result = run();
-  llvm::parallel::strategy = before;
+  setThreads(std::nullopt);
   return result;
 }
 
@@ -445,7 +437,7 @@ TEST(Planner, plansTheSameWithAnyNumberOfThreads) {
       print(tree, plan(tree, machine, options), stream);
       return printed;
     };
-    EXPECT_EQ(planned(), onOneThread(planned));
+    EXPECT_EQ(onThreads(4, planned), onThreads(1, planned));
   }
 }
 

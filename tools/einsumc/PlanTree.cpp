@@ -13,7 +13,6 @@
 #include "compiler/plan/OrderDims.h"
 #include "compiler/support/Text.h"
 
-#include "llvm/Support/Parallel.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <utility>
@@ -56,8 +55,6 @@ PlannedTree planSlice(const Tree &whole, const Machine &machine, const PartialSc
 
 PlannedTree planTree(const Tree &whole, const Machine &machine, const PartialSchedule &given,
                      const Options &options) {
-  constexpr unsigned kMostThreads = 16; // More take longer to start than they save.
-  llvm::parallel::strategy = llvm::optimal_concurrency(kMostThreads);
   PlannedTree planned = planSlice(whole, machine, given, options);
   const std::optional<int64_t> memory = planned.options.memory;
   const double needed = memory ? planned.bytes() : 0;
