@@ -133,6 +133,12 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
           std::map<std::string, CommunicationCore>{{"auto", CommunicationCore::Auto},
                                                    {"shared", CommunicationCore::Shared},
                                                    {"reserved", CommunicationCore::Reserved}}));
+  app.add_option("--in-place", arguments.inPlace,
+                 "host (default) or none: whether ranks of a host compute with each other's "
+                 "chunks where they lie, or are sent them")
+      ->type_name("WHERE")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, InPlace>{{"host", InPlace::Host}, {"none", InPlace::None}}));
   app.add_flag("--describe", arguments.describe,
                "Print hosts and binding, tensors, nodes and plan; do not run");
 

@@ -33,6 +33,7 @@ struct Arguments {
   int threads = 0;   ///< 0: the default of Session
   int waitLimit = 0; ///< seconds; 0: none
   CommunicationCore communicationCore = CommunicationCore::Auto;
+  InPlace inPlace = InPlace::Host;
   bool verify = false;
   bool describe = false;
   std::string statistics; ///< a file, or empty

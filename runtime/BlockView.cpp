@@ -16,6 +16,13 @@ template <class T>
 BlockView<T>::BlockView(T *elements, Box of)
     : elements(elements), block(std::move(of)), strides(BoxView(block, block).strides) {}
 
+template <class T>
+BlockView<T>::BlockView(T *elements, const Box &around, Box part) : block(std::move(part)) {
+  const BoxView view(block, around);
+  this->elements = elements + view.offset;
+  strides = view.strides;
+}
+
 template class BlockView<float>;
 template class BlockView<double>;
 

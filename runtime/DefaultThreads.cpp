@@ -22,7 +22,7 @@ namespace {
 
 /// From so many cores on a rank's communication thread has one to itself. What it takes of a core
 /// it would take of the whole team: a hundredth over shared memory, a sixth over TCP.
-constexpr int kManyCores = 16;
+constexpr int kManyCores = 16, kManyOnOneHost = 100;
 
 /// The core sets of all ranks of this node.
 std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
@@ -47,8 +47,10 @@ int defaultThreads(const Communicator &comm, CommunicationCore core) {
   const int cores = CPU_COUNT(&own) == 0
                         ? static_cast<int>(std::thread::hardware_concurrency() / all.size())
                         : CPU_COUNT(&own) / static_cast<int>(sharing);
-  const bool isReserved = core == CommunicationCore::Reserved ||
-                          (core == CommunicationCore::Auto && cores >= kManyCores);
+  const bool isOneHost = all.size() == static_cast<std::size_t>(comm.size());
+  const bool isReserved =
+      core == CommunicationCore::Reserved ||
+      (core == CommunicationCore::Auto && cores >= (isOneHost ? kManyOnOneHost : kManyCores));
   return std::max(1, isReserved ? cores - 1 : cores);
 }
 

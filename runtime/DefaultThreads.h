@@ -13,7 +13,7 @@ namespace einsumc {
 
 /// Where the thread runs that moves tensors while others compute.
 enum class CommunicationCore : uint8_t {
-  Auto,     ///< Reserved where a rank has many cores, else Shared
+  Auto,     ///< Reserved where a rank has many cores, more of them on one host, else Shared
   Shared,   ///< on those of the compute threads, of which there are as many as cores
   Reserved, ///< there is a compute thread less than cores
 };

@@ -101,11 +101,12 @@ private:
     requireWritableFiles();
 
     const double start = MPI_Wtime();
-    session.emplace(MPI_COMM_WORLD, arguments.threads > 0
-                                        ? arguments.threads
-                                        : defaultThreads(world, description.movesInSteps
-                                                                    ? arguments.communicationCore
-                                                                    : CommunicationCore::Shared));
+    session.emplace(MPI_COMM_WORLD,
+                    arguments.threads > 0 ? arguments.threads
+                                          : defaultThreads(world, description.movesInSteps
+                                                                      ? arguments.communicationCore
+                                                                      : CommunicationCore::Shared),
+                    description.movesInSteps ? arguments.inPlace : InPlace::None);
     if (arguments.describe) {
       print(describe(description, *session));
       return kSuccess;

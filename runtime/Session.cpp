@@ -6,6 +6,7 @@
 
 #include "CommunicationThread.h"
 #include "DefaultThreads.h"
+#include "HostRanks.h"
 #include "einsumc/Program.h"
 
 #include <mpi.h>
@@ -15,18 +16,21 @@
 
 namespace einsumc {
 
-Session::Session(MPI_Comm parent, int threads)
+Session::Session(MPI_Comm parent, int threads, InPlace inPlace)
     : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)),
       poisonsReleased(isPoisonWanted()) {
+  if (inPlace == InPlace::Host)
+    hostRanks = std::make_unique<HostRanks>(communicator);
+  if (hostRanks && hostRanks->comm().size() == 1)
+    hostRanks.reset();
+  ledger.setSharing(hostRanks != nullptr);
   omp_set_num_threads(threadCount); // Input is generated before the first run.
 }
 
 Session::~Session() = default;
 
 void Session::addTraffic(const Traffic &traffic) {
-  NodeRecord &record = records[static_cast<std::size_t>(current)];
-  record.traffic.bytes += traffic.bytes;
-  record.traffic.messages += traffic.messages;
+  records[static_cast<std::size_t>(current)].traffic += traffic;
 }
 
 void Session::addWait(double seconds) {

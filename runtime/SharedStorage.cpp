@@ -31,7 +31,7 @@ std::size_t bytesOn(int64_t rank, std::size_t elementBytes,
 } // namespace
 
 SharedStorage::SharedStorage(MemoryLedger &ledger, int64_t rank, std::size_t elementBytes,
-                             std::initializer_list<Place> places)
-    : ownRank(rank), buffer(ledger, bytesOn(rank, elementBytes, places), MemoryUse::Tensors) {}
+                             std::initializer_list<Place> places, MemoryUse use)
+    : ownRank(rank), buffer(ledger, bytesOn(rank, elementBytes, places), use) {}
 
 } // namespace einsumc

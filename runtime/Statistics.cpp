@@ -69,19 +69,18 @@ void Recorder::addSlice(const Session &session, double seconds) {
   for (const Session::NodeRecord &record : session.nodeRecords()) {
     times[kWait] += record.waitSeconds;
     times.insert(times.end(), {record.seconds, record.waitSeconds});
-    counts.insert(counts.end(), {record.traffic.bytes, record.traffic.messages});
+    const Traffic &traffic = record.traffic;
+    counts.insert(counts.end(), {traffic.bytes, traffic.messages, traffic.inPlaceBytes});
   }
   maxOverRanks(session.comm(), times);
   sumOverRanks(session.comm(), counts);
   Run &run = runs.back();
   run.times.resize(times.size());
-  run.traffic.resize(counts.size() / 2);
+  run.traffic.resize(counts.size() / 3);
   for (std::size_t i = 0; i < times.size(); ++i)
     run.times[i] += times[i];
-  for (std::size_t node = 0; node < run.traffic.size(); ++node) {
-    run.traffic[node].bytes += counts[2 * node];
-    run.traffic[node].messages += counts[2 * node + 1];
-  }
+  for (std::size_t node = 0; node < run.traffic.size(); ++node)
+    run.traffic[node] += {counts[3 * node], counts[3 * node + 1], counts[3 * node + 2]};
 }
 
 void Recorder::addSeconds(const Session &session, double seconds) {
@@ -120,8 +119,7 @@ Statistics Recorder::finish(Session &session, double setupSeconds, double inputS
   for (std::size_t node = 0; node < traffic.size(); ++node) {
     statistics.nodes.push_back(
         {medianOf(kFirstNode + 2 * node), medianOf(kFirstNode + 2 * node + 1), traffic[node]});
-    statistics.traffic.bytes += traffic[node].bytes;
-    statistics.traffic.messages += traffic[node].messages;
+    statistics.traffic += traffic[node];
   }
   return statistics;
 }
@@ -148,6 +146,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
       {"flops", flops},
       {"gflops", gigaRate(flops, statistics.seconds)},
       {"bytes_sent", statistics.traffic.bytes},
+      {"bytes_in_place", statistics.traffic.inPlaceBytes},
       {"messages", statistics.traffic.messages},
       {"wait_seconds", statistics.waitSeconds},
       {"peak_bytes", statistics.peakBytes},
@@ -168,6 +167,7 @@ std::string formatStatistics(const Statistics &statistics, const ProgramDescript
         {"flops", nodeFlops},
         {"gflops", gigaRate(nodeFlops, measured.seconds)},
         {"bytes_sent", measured.traffic.bytes},
+        {"bytes_in_place", measured.traffic.inPlaceBytes},
         {"messages", measured.traffic.messages},
         {"wait_seconds", measured.waitSeconds},
         {"predicted_seconds", node.predictedSeconds * static_cast<double>(slices)},
@@ -191,7 +191,11 @@ std::string summarize(const Statistics &statistics, const ProgramDescription &de
                ? ""
                : " in " + countOf(countSlices(slicePartsOf(description)), "slice")) +
           "; sent " + formatBytes(statistics.traffic.bytes) + " in " +
-          countOf(statistics.traffic.messages, "message") + "\n";
+          countOf(statistics.traffic.messages, "message") +
+          (statistics.traffic.inPlaceBytes > 0
+               ? ", " + formatBytes(statistics.traffic.inPlaceBytes) + " of it in place"
+               : "") +
+          "\n";
   return text;
 }
 

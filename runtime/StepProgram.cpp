@@ -15,25 +15,23 @@
 
 namespace einsumc {
 
-namespace {
-
-constexpr std::size_t kResult = 2; ///< the role of C
-
-} // namespace
-
 template <class T> class StepProgram<T>::Builder {
 public:
   Builder(StepProgram &program, const Stepping &stepping, const StepTable &table,
           const std::array<const Tensor<T> *, 3> &tensors, const SharedStorage &storage,
           const std::vector<std::size_t> &chunks, int tag)
-      : program(program), stepping(stepping), table(table), tensors(tensors), storage(storage),
-        chunks(chunks), tag(tag) {}
+      : program(program), lists(program.lists), stepping(stepping), table(table), tensors(tensors),
+        storage(storage), chunks(chunks), tag(tag) {}
 
   void run() {
     makeSteps();
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t) {
       if (stepping.work.grid.extents[stepping.travellers[t].axis] == 1)
         continue; // Everything is here.
+      if (const LineMemory &inPlace = program.means[t].inPlace; inPlace.line != nullptr) {
+        computeInPlace(lists, stepping, table, t, inPlace, tag + static_cast<int>(t));
+        continue;
+      }
       memory = chunkMemory(stepping, t);
       slotOf.assign(table.steps(), std::nullopt);
       arrivalOf.assign(table.steps(), std::nullopt);
@@ -43,7 +41,7 @@ public:
       else
         addOperand(t);
     }
-    program.shapeList = numberShapes(program.stepList);
+    program.shapeList = numberShapes(lists.steps);
   }
 
 private:
@@ -62,29 +60,12 @@ private:
       const bool isEmpty = volume(step.work) == 0;
       step.adds = stepping.sums && !isFirst;
       isFirst = isFirst && isEmpty;
-      program.stepList.push_back(std::move(step));
+      lists.steps.push_back(std::move(step));
     }
   }
 
   BlockView<T> home(std::size_t role) const {
     return {tensors[role]->data(), tensors[role]->box()};
-  }
-
-  BlockView<T> &viewOf(std::size_t role, std::size_t step) {
-    Step<T> &of = program.stepList[step];
-    return role == 0 ? of.a : role == 1 ? of.b : of.c;
-  }
-
-  std::size_t add(StepTransfer transfer, std::size_t lane) {
-    const std::size_t index = program.transferList.size();
-    program.transferList.push_back(std::move(transfer));
-    program.laneList[lane].push_back(index);
-    return index;
-  }
-
-  std::size_t newLane() {
-    program.laneList.emplace_back();
-    return program.laneList.size() - 1;
   }
 
   StepTransfer transferOf(std::size_t traveller, Kind kind, int64_t peer, Box box) const {
@@ -93,8 +74,8 @@ private:
     transfer.peer = static_cast<int>(peer);
     transfer.peerRank = transfer.peer;
     transfer.tag = tag + static_cast<int>(traveller);
-    transfer.group = program.groups[traveller].get();
-    transfer.window = program.exposures[traveller].window;
+    transfer.group = program.means[traveller].group.get();
+    transfer.window = program.means[traveller].exposure.window;
     transfer.box = std::move(box);
     return transfer;
   }
@@ -129,7 +110,7 @@ private:
     transfer.homeBlock = tensor.box();
     if (lastStaged)
       transfer.after.push_back(*lastStaged);
-    lastStaged = program.transferList.size(); // The index that it is about to get.
+    lastStaged = lists.transfers.size(); // The index that it is about to get.
   }
 
   /// The next slot in turn for a step's chunk; what fills it waits for those who use it now.
@@ -139,11 +120,11 @@ private:
     if (slotUsers.size() >= memory.slots) {
       const std::size_t user = slotUsers[slotUsers.size() - memory.slots];
       transfer.afterStep = static_cast<int64_t>(user);
-      waitsForSend.emplace_back(program.transferList.size(), user);
+      waitsForSend.emplace_back(lists.transfers.size(), user);
     }
     slotUsers.push_back(step);
     const std::size_t role = stepping.travellers[traveller].role;
-    viewOf(role, step) = {reinterpret_cast<T *>(transfer.data), transfer.box};
+    lists.viewOf(role, step) = {reinterpret_cast<T *>(transfer.data), transfer.box};
   }
 
   /// The slot to begin with: with slots of the result's, such that the last chunk, the own one,
@@ -152,11 +133,6 @@ private:
     if (memory.homeSlots == 0 || stepping.travellers[traveller].role != kResult)
       return 0;
     return memory.slots - (table.steps() - memory.homeSlots) % memory.slots;
-  }
-
-  void count(const Box &box) {
-    program.sent.bytes += volume(box) * static_cast<int64_t>(sizeof(T));
-    ++program.sent.messages;
   }
 
   void resetSlots() {
@@ -169,7 +145,7 @@ private:
   void connectSends() {
     for (const auto &[transfer, user] : waitsForSend)
       if (departureOf[user])
-        program.transferList[transfer].after.push_back(*departureOf[user]);
+        lists.transfers[transfer].after.push_back(*departureOf[user]);
   }
 
   void addOperand(std::size_t t) {
@@ -189,7 +165,7 @@ private:
   }
 
   void addReceives(std::size_t t) {
-    const std::size_t lane = newLane();
+    const std::size_t lane = lists.newLane();
     if (memory.homeSlots > 0) // The own chunk is the first user of the slot where it is stored.
       slotUsers.push_back(0);
     for (const Passage &arrival : table.arrivals(t)) {
@@ -197,18 +173,18 @@ private:
       const auto step = static_cast<std::size_t>(arrival.step);
       useSlot(t, step, transfer);
       transfer.step = arrival.step;
-      count(arrival.box);
-      arrivalOf[step] = add(std::move(transfer), lane);
+      lists.count(arrival.box);
+      arrivalOf[step] = lists.add(std::move(transfer), lane);
     }
   }
 
   void addSends(std::size_t t) {
-    const std::size_t lane = newLane();
+    const std::size_t lane = lists.newLane();
     for (const Passage &departure : table.departures(t)) {
       StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
       if (departure.step == Passage::kHome) {
         useHome(t, transfer);
-        const std::size_t index = add(std::move(transfer), lane);
+        const std::size_t index = lists.add(std::move(transfer), lane);
         if (memory.homeSlots > 0 && departure.box == table.chunk(t, 0))
           departureOf[0] = index;
         continue;
@@ -216,12 +192,12 @@ private:
       const auto step = static_cast<std::size_t>(departure.step);
       transfer.data = slot(t, *slotOf[step]);
       transfer.after.push_back(*arrivalOf[step]);
-      departureOf[step] = add(std::move(transfer), lane);
+      departureOf[step] = lists.add(std::move(transfer), lane);
     }
   }
 
   void addBroadcasts(std::size_t t) {
-    const std::size_t lane = newLane();
+    const std::size_t lane = lists.newLane();
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const Box chunk = table.chunk(t, s);
       if (volume(chunk) == 0)
@@ -236,16 +212,16 @@ private:
       } else {
         useSlot(t, s, transfer);
         transfer.step = static_cast<int64_t>(s);
-        count(chunk);
+        lists.count(chunk);
       }
-      add(std::move(transfer), lane);
+      lists.add(std::move(transfer), lane);
     }
   }
 
   void addFetches(std::size_t t) {
     expose(t);
-    const std::size_t lane = newLane();
-    const std::size_t begins = add(transferOf(t, Kind::Barrier, 0, {}), lane);
+    const std::size_t lane = lists.newLane();
+    const std::size_t begins = lists.add(transferOf(t, Kind::Barrier, 0, {}), lane);
     std::vector<std::size_t> fetches;
     for (const Passage &arrival : table.arrivals(t)) {
       StepTransfer transfer = transferOf(t, Kind::Fetch, arrival.peer, arrival.box);
@@ -253,12 +229,12 @@ private:
       transfer.peerOffset = offsetInWindow(t, arrival.peer, arrival.box);
       transfer.step = arrival.step;
       transfer.after.push_back(begins);
-      count(arrival.box);
-      fetches.push_back(add(std::move(transfer), lane));
+      lists.count(arrival.box);
+      fetches.push_back(lists.add(std::move(transfer), lane));
     }
     StepTransfer ends = transferOf(t, Kind::Barrier, 0, {});
     ends.after = fetches;
-    add(std::move(ends), lane);
+    lists.add(std::move(ends), lane);
   }
 
   void addResult(std::size_t t) {
@@ -276,7 +252,7 @@ private:
   }
 
   void addRotatingSums(std::size_t t) {
-    const std::size_t receives = newLane();
+    const std::size_t receives = lists.newLane();
     std::map<std::size_t, Box> arriving;
     for (const Passage &arrival : table.arrivals(t))
       arriving.emplace(static_cast<std::size_t>(arrival.step), arrival.box);
@@ -296,32 +272,32 @@ private:
             !isHomeSlot) { // From the slot to its place, then the step adds there.
           transfer.home = reinterpret_cast<std::byte *>(tensor.data());
           transfer.homeBlock = tensor.box();
-          program.stepList[s].c = home(kResult);
+          lists.steps[s].c = home(kResult);
         }
       }
-      program.stepList[s].adds = arrives;
+      lists.steps[s].adds = arrives;
       transfer.step = static_cast<int64_t>(s);
       if (arrives)
-        arrivalOf[s] = add(std::move(transfer), receives);
+        arrivalOf[s] = lists.add(std::move(transfer), receives);
     }
-    const std::size_t sends = newLane();
+    const std::size_t sends = lists.newLane();
     for (const Passage &departure : table.departures(t)) {
       const auto step = static_cast<std::size_t>(departure.step);
       StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
       transfer.data = slot(t, *slotOf[step]);
       transfer.afterStep = departure.step;
-      count(departure.box);
-      departureOf[step] = add(std::move(transfer), sends);
+      lists.count(departure.box);
+      departureOf[step] = lists.add(std::move(transfer), sends);
     }
     connectSends();
   }
 
   void addReductions(std::size_t t) {
-    const std::size_t lane = newLane();
+    const std::size_t lane = lists.newLane();
     const Tensor<T> &tensor = *tensors[kResult];
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const Box chunk = table.chunk(t, s);
-      program.stepList[s].adds = false;
+      lists.steps[s].adds = false;
       if (volume(chunk) == 0)
         continue;
       StepTransfer transfer = transferOf(t, Kind::Reduce, ownerCoordinate(t, s), chunk);
@@ -337,20 +313,20 @@ private:
         }
       }
       if (!transfer.isRoot)
-        count(chunk);
+        lists.count(chunk);
       transfer.afterStep = static_cast<int64_t>(s);
-      add(std::move(transfer), lane);
+      lists.add(std::move(transfer), lane);
     }
   }
 
   void addOneSidedSums(std::size_t t) {
     expose(t);
-    const std::size_t lane = newLane();
-    const std::size_t begins = add(transferOf(t, Kind::Barrier, 0, {}), lane);
+    const std::size_t lane = lists.newLane();
+    const std::size_t begins = lists.add(transferOf(t, Kind::Barrier, 0, {}), lane);
     std::vector<std::size_t> additions;
     for (std::size_t s = 0; s < table.steps(); ++s) {
       const Box chunk = table.chunk(t, s);
-      program.stepList[s].adds = false;
+      lists.steps[s].adds = false;
       if (volume(chunk) == 0)
         continue;
       StepTransfer transfer = transferOf(t, Kind::Add, table.owner(t, s), chunk);
@@ -359,32 +335,32 @@ private:
       transfer.afterStep = static_cast<int64_t>(s);
       transfer.after.push_back(begins);
       if (!table.isOwn(t, s))
-        count(chunk);
-      additions.push_back(add(std::move(transfer), lane));
+        lists.count(chunk);
+      additions.push_back(lists.add(std::move(transfer), lane));
     }
     StepTransfer flush = transferOf(t, Kind::Flush, 0, {});
     flush.after = additions;
     StepTransfer ends = transferOf(t, Kind::Barrier, 0, {});
-    ends.after.push_back(add(std::move(flush), lane));
-    add(std::move(ends), lane);
+    ends.after.push_back(lists.add(std::move(flush), lane));
+    lists.add(std::move(ends), lane);
   }
 
   /// What streams back: each part to the root when it is computed.
   void addReturns(std::size_t t) {
-    const std::size_t receives = newLane();
+    const std::size_t receives = lists.newLane();
     for (const Passage &arrival : table.arrivals(t)) {
       StepTransfer transfer = transferOf(t, Kind::Receive, arrival.peer, arrival.box);
       useHome(t, transfer);
-      add(std::move(transfer), receives);
+      lists.add(std::move(transfer), receives);
     }
-    const std::size_t sends = newLane();
+    const std::size_t sends = lists.newLane();
     for (const Passage &departure : table.departures(t)) {
       const auto step = static_cast<std::size_t>(departure.step);
       StepTransfer transfer = transferOf(t, Kind::Send, departure.peer, departure.box);
       refillAfter(t, step, transfer);
       transfer.afterStep = departure.step;
-      count(departure.box);
-      add(std::move(transfer), sends);
+      lists.count(departure.box);
+      lists.add(std::move(transfer), sends);
     }
   }
 
@@ -393,17 +369,17 @@ private:
   void refillAfter(std::size_t t, std::size_t step, StepTransfer &transfer) {
     if (slotUsers.size() >= memory.slots) {
       const std::size_t last = slotUsers[slotUsers.size() - memory.slots];
-      StepTransfer &reader = program.transferList[*departureOf[last]];
+      StepTransfer &reader = lists.transfers[*departureOf[last]];
       reader.step = static_cast<int64_t>(step);
     }
     useSlot(t, step, transfer);
     waitsForSend.clear();
-    departureOf[step] = program.transferList.size(); // The index that it is about to get.
+    departureOf[step] = lists.transfers.size(); // The index that it is about to get.
   }
 
   /// Where a part of a chunk begins in the window of its owner.
   std::size_t offsetInWindow(std::size_t t, int64_t owner, const Box &part) const {
-    return program.exposures[t].offset +
+    return program.means[t].exposure.offset +
            static_cast<std::size_t>(elementsBefore(t, owner, part)) * sizeof(T);
   }
 
@@ -444,6 +420,7 @@ private:
   }
 
   StepProgram &program;
+  StepLists<T> &lists;
   const Stepping &stepping;
   const StepTable &table;
   const std::array<const Tensor<T> *, 3> &tensors;
@@ -459,39 +436,54 @@ private:
 };
 
 template <class T>
-StepProgram<T>::StepProgram(const Communicator &comm, const Stepping &stepping,
+StepProgram<T>::StepProgram(const Session &session, const Stepping &stepping,
                             const std::array<const Tensor<T> *, 3> &tensors,
                             const SharedStorage &storage, const std::vector<std::size_t> &chunks,
                             int tag) {
+  for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
+    means.push_back(
+        meansOf(session, stepping, t, *tensors[stepping.travellers[t].role], storage, chunks[t]));
+  if (stepping.work.grid.contains(session.rank()))
+    Builder(*this, stepping, StepTable(stepping, session.rank()), tensors, storage, chunks, tag)
+        .run();
+}
+
+/// Collective.
+template <class T>
+typename StepProgram<T>::Means
+StepProgram<T>::meansOf(const Session &session, const Stepping &stepping, std::size_t t,
+                        const Tensor<T> &tensor, const SharedStorage &storage,
+                        std::size_t chunks) const {
   const Grid &grid = stepping.work.grid;
-  const bool isOnGrid = grid.contains(comm.rank());
-  for (const Traveller &traveller : stepping.travellers) {
-    groups.emplace_back();
-    exposures.emplace_back();
-    if (grid.extents[traveller.axis] == 1)
-      continue; // Everything is here. Open MPI has no windows on one rank (ompi issue 10726).
-    const bool isOneSided = traveller.movement == StepMovement::Get;
-    if (traveller.movement == StepMovement::Bcast || isOneSided) {
-      int color = MPI_UNDEFINED, key = 0;
-      if (isOnGrid) {
-        std::vector<int64_t> place = grid.coordinates(comm.rank());
-        key = static_cast<int>(std::exchange(place[traveller.axis], 0));
-        color = static_cast<int>(grid.rankAt(place));
-      }
-      groups.back() = comm.split(color, key);
-    }
-    if (isOneSided) {
-      const std::size_t t = groups.size() - 1;
-      const Tensor<T> &tensor = *tensors[traveller.role];
-      const ChunkMemory memory = chunkMemory(stepping, t);
-      const std::size_t stage =
-          chunks[t] + static_cast<std::size_t>(memory.elementsBeforeStage()) * sizeof(T);
-      exposures.back() = memory.stages ? Exposure{&storage.memory().window(comm), stage}
-                                       : Exposure{&tensor.memory().window(comm), tensor.offset()};
-    }
+  const Traveller &traveller = stepping.travellers[t];
+  Means result;
+  if (grid.extents[traveller.axis] == 1)
+    return result; // Everything is here. Open MPI has no windows on one rank (ompi issue 10726).
+  if (HostRanks *const host = session.neighbours(); host != nullptr && canBeInPlace(traveller)) {
+    const HostView &view = tensor.memory().hostView(host->comm());
+    if (const Communicator *const line = host->line(grid, traveller.axis);
+        line != nullptr && view.isComplete())
+      result.inPlace = {host, line, &view, tensor.offset()};
   }
-  if (isOnGrid)
-    Builder(*this, stepping, StepTable(stepping, comm.rank()), tensors, storage, chunks, tag).run();
+  const bool isOneSided = traveller.movement == StepMovement::Get;
+  if (traveller.movement == StepMovement::Bcast || isOneSided) {
+    int color = MPI_UNDEFINED, key = 0;
+    if (grid.contains(session.rank())) {
+      std::vector<int64_t> place = grid.coordinates(session.rank());
+      key = static_cast<int>(std::exchange(place[traveller.axis], 0));
+      color = static_cast<int>(grid.rankAt(place));
+    }
+    result.group = session.comm().split(color, key);
+  }
+  if (isOneSided) {
+    const ChunkMemory memory = chunkMemory(stepping, t);
+    const std::size_t stage =
+        chunks + static_cast<std::size_t>(memory.elementsBeforeStage()) * sizeof(T);
+    result.exposure = memory.stages
+                          ? Exposure{&storage.memory().window(session.comm()), stage}
+                          : Exposure{&tensor.memory().window(session.comm()), tensor.offset()};
+  }
+  return result;
 }
 
 template class StepProgram<float>;

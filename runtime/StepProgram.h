@@ -7,7 +7,8 @@
 #ifndef EINSUMC_RUNTIME_STEPPROGRAM_H
 #define EINSUMC_RUNTIME_STEPPROGRAM_H
 
-#include "StepTransfer.h"
+#include "InPlaceSteps.h"
+#include "StepLists.h"
 
 #include "einsumc/Exchange.h"
 #include "einsumc/SteppingLoop.h"
@@ -28,16 +29,16 @@ template <class T> class StepProgram {
 public:
   /// \param tensors by role
   /// \param chunks by traveller: offset in the storage of its chunkMemory
-  StepProgram(const Communicator &comm, const Stepping &stepping,
+  StepProgram(const Session &session, const Stepping &stepping,
               const std::array<const Tensor<T> *, 3> &tensors, const SharedStorage &storage,
               const std::vector<std::size_t> &chunks, int tag);
 
-  const std::vector<Step<T>> &steps() const { return stepList; }
+  const std::vector<Step<T>> &steps() const { return lists.steps; }
   const std::vector<Step<T>> &shapes() const { return shapeList; }
-  const std::vector<StepTransfer> &transfers() const { return transferList; }
-  const std::vector<std::vector<std::size_t>> &lanes() const { return laneList; }
+  const std::vector<StepTransfer> &transfers() const { return lists.transfers; }
+  const std::vector<std::vector<std::size_t>> &lanes() const { return lists.lanes; }
   /// What this rank counts as sent in a run.
-  Traffic traffic() const { return sent; }
+  Traffic traffic() const { return lists.sent; }
   /// A part of a tensor that other ranks fetch from this one or add to, one-sided.
   struct Exposed {
     Box box;
@@ -57,13 +58,18 @@ private:
     const MemoryWindow *window = nullptr;
     std::size_t offset = 0; ///< in bytes, the same on all ranks
   };
-  std::vector<Step<T>> stepList, shapeList;
-  std::vector<StepTransfer> transferList;
-  std::vector<std::vector<std::size_t>> laneList;
-  /// By traveller: the ranks of its axis that share it, and what they store of it.
-  std::vector<std::unique_ptr<Communicator>> groups;
-  std::vector<Exposure> exposures;
-  Traffic sent;
+  /// How the chunks of a traveller come and go.
+  struct Means {
+    std::unique_ptr<Communicator> group; ///< the ranks of its axis that share it
+    Exposure exposure;
+    LineMemory inPlace; ///< without a line: they are sent
+  };
+  Means meansOf(const Session &session, const Stepping &stepping, std::size_t t,
+                const Tensor<T> &tensor, const SharedStorage &storage, std::size_t chunks) const;
+
+  StepLists<T> lists;
+  std::vector<Step<T>> shapeList;
+  std::vector<Means> means; ///< by traveller
   std::vector<Exposed> exposedList;
   bool isIdle = false;
 };

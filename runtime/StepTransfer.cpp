@@ -66,7 +66,8 @@ template <class T> void TransferRun<T>::start(const StepTransfer &transfer) {
 
 template <class T> void TransferRun<T>::startMessage(const StepTransfer &transfer) {
   const std::size_t size = transfer.bytes(sizeof(T));
-  for (std::size_t offset = 0; offset < size; offset += maxPiece) {
+  std::size_t offset = 0;
+  do { // A message without content says that something has happened.
     const int count = static_cast<int>(std::min(maxPiece, size - offset));
     requests.push_back(MPI_REQUEST_NULL);
     if (transfer.kind == StepTransfer::Kind::Send)
@@ -77,7 +78,8 @@ template <class T> void TransferRun<T>::startMessage(const StepTransfer &transfe
       checkMpi(MPI_Irecv(transfer.data + offset, count, MPI_BYTE, transfer.peer, transfer.tag,
                          comm.get(), &requests.back()),
                "MPI_Irecv", transfer.peer);
-  }
+    offset += maxPiece;
+  } while (offset < size);
 }
 
 template <class T> void TransferRun<T>::startCollective(const StepTransfer &transfer) {

@@ -42,7 +42,7 @@ public:
       const SharedStorage &storage, const std::vector<std::size_t> &chunks, int tag,
       std::size_t maxPiece)
       : session(session), result(*tensors[2]), slots(slotsOf(storage, chunks)),
-        program(session.comm(), stepping, tensors, storage, chunks, tag) {
+        program(session, stepping, tensors, storage, chunks, tag) {
     for (std::size_t t = 0; t < stepping.travellers.size(); ++t)
       slotBytes.push_back(static_cast<std::size_t>(chunkMemory(stepping, t).elements()) *
                           sizeof(T));
@@ -178,7 +178,16 @@ private:
     const bool isHome = step.c.data() == result.data() && step.c.box() == result.box();
     if (step.adds || isHome)
       return;
-    std::fill_n(step.c.data(), step.c.size(), T{0});
+    clear(step.c);
+  }
+
+  static void clear(const BlockView<T> &part, std::size_t position = 0, int64_t offset = 0) {
+    if (position == part.box().size()) {
+      part.data()[offset] = 0;
+      return;
+    }
+    for (int64_t i = 0; i < part.box()[position].size(); ++i)
+      clear(part, position + 1, offset + i * part.stride(position));
   }
 
   // The communication thread's side.
@@ -225,8 +234,11 @@ private:
       waitClock = WaitClock();
     else if (!active.empty())
       waitClock.look([this] {
-        return "no transfer with rank " +
-               std::to_string(program.transfers()[active.front()].peerRank) + " has ended";
+        const StepTransfer &transfer = program.transfers()[active.front()];
+        return transfer.kind == StepTransfer::Kind::Barrier
+                   ? "not all " + std::to_string(transfer.group->size()) +
+                         " ranks that share a tensor have come"
+                   : "no transfer with rank " + std::to_string(transfer.peerRank) + " has ended";
       });
   }
 

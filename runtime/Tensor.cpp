@@ -6,6 +6,7 @@
 
 #include "einsumc/Tensor.h"
 
+#include "HostMemory.h"
 #include "MemoryWindow.h"
 #include "einsumc/SharedStorage.h"
 
@@ -49,7 +50,7 @@ bool isPoisonWanted() {
 void MemoryLedger::add(std::size_t bytes, MemoryUse use) {
   current += bytes;
   peak = std::max(peak, current);
-  if (use == MemoryUse::Tensors) {
+  if (use != MemoryUse::Work) {
     tensors += bytes;
     tensorPeak = std::max(tensorPeak, tensors);
   }
@@ -57,7 +58,7 @@ void MemoryLedger::add(std::size_t bytes, MemoryUse use) {
 
 void MemoryLedger::remove(std::size_t bytes, MemoryUse use) {
   current -= bytes;
-  if (use == MemoryUse::Tensors)
+  if (use != MemoryUse::Work)
     tensors -= bytes;
 }
 
@@ -67,11 +68,17 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
     : ledger(&ledger), bytes(bytes), use(use) {
   if (bytes == 0)
     return;
-  memory = static_cast<std::byte *>(::operator new(bytes, alignmentOf(bytes)));
+  if (use == MemoryUse::Travellers && ledger.sharing())
+    mapped = HostMemory::make(bytes);
+  if (mapped) {
+    memory = mapped->data();
+  } else {
+    memory = static_cast<std::byte *>(::operator new(bytes, alignmentOf(bytes)));
 #ifdef MADV_HUGEPAGE
-  if (usesHugePages(bytes)) // What follows the last whole page is not ours to ask for.
-    madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+    if (usesHugePages(bytes)) // What follows the last whole page is not ours to ask for.
+      madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
+  }
   ledger.add(bytes, use);
   if (isPoisonWanted())
     std::memset(memory, 0xFF, bytes);
@@ -79,23 +86,28 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
 
 Buffer::~Buffer() {
   exposure.reset(); // While there is memory.
+  ofHost.reset();
   if (memory == nullptr)
     return;
-  ::operator delete(memory, alignmentOf(bytes));
+  if (!mapped)
+    ::operator delete(memory, alignmentOf(bytes));
   ledger->remove(bytes, use);
 }
 
 Buffer::Buffer(Buffer &&other) noexcept
-    : ledger(other.ledger), memory(std::exchange(other.memory, nullptr)),
-      bytes(std::exchange(other.bytes, 0)), use(other.use), exposure(std::move(other.exposure)) {}
+    : ledger(other.ledger), mapped(std::move(other.mapped)),
+      memory(std::exchange(other.memory, nullptr)), bytes(std::exchange(other.bytes, 0)),
+      use(other.use), exposure(std::move(other.exposure)), ofHost(std::move(other.ofHost)) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   Buffer taken(std::move(other)); // Frees what this buffer held.
   std::swap(ledger, taken.ledger);
+  std::swap(mapped, taken.mapped);
   std::swap(memory, taken.memory);
   std::swap(bytes, taken.bytes);
   std::swap(use, taken.use);
   std::swap(exposure, taken.exposure);
+  std::swap(ofHost, taken.ofHost);
   return *this;
 }
 
@@ -103,6 +115,12 @@ const MemoryWindow &Buffer::window(const Communicator &comm) const {
   if (!exposure)
     exposure = std::make_unique<const MemoryWindow>(comm, std::span(memory, bytes));
   return *exposure;
+}
+
+const HostView &Buffer::hostView(const Communicator &host) const {
+  if (!ofHost)
+    ofHost = std::make_unique<const HostView>(host, std::span(memory, bytes), mapped.get());
+  return *ofHost;
 }
 
 void ScratchMemory::reserve(std::size_t bytes) {
@@ -122,8 +140,9 @@ Tensor<T>::Tensor(const Layout &layout, int64_t rank)
 }
 
 template <class T>
-Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank) : Tensor(layout, rank) {
-  own = Buffer(ledger, static_cast<std::size_t>(elementCount) * sizeof(T), MemoryUse::Tensors);
+Tensor<T>::Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank, MemoryUse use)
+    : Tensor(layout, rank) {
+  own = Buffer(ledger, static_cast<std::size_t>(elementCount) * sizeof(T), use);
   elements = reinterpret_cast<T *>(own.data());
 }
 

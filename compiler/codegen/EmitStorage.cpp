@@ -24,8 +24,9 @@ public:
 
   void run() {
     out << "// Inputs have memory of their own.\n";
-    forEach(false, [&](const TensorBuffer &buffer, BufferId) {
-      emitTensor(buffer, "session.memory(), " + layoutName(buffer) + ", session.rank()");
+    forEach(false, [&](const TensorBuffer &buffer, BufferId id) {
+      emitTensor(buffer, "session.memory(), " + layoutName(buffer) + ", session.rank()" +
+                             (travels(id) ? kTravels : ""));
     });
     if (llvm::none_of(storage.places, [](const StoragePlace &p) { return p.isShared; }))
       return;
@@ -47,7 +48,9 @@ public:
             << (buffer.slotElements > 0 ? ", " + std::to_string(buffer.slotElements) : "") << "}";
       separator = ", ";
     });
-    out << "}};\n\n";
+    bool holdsTravellers = false;
+    forEach(true, [&](const TensorBuffer &, BufferId id) { holdsTravellers |= travels(id); });
+    out << "}" << (holdsTravellers ? kTravels : "") << "};\n\n";
     forEach(true, [&](const TensorBuffer &buffer, BufferId id) {
       if (buffer.isChunks())
         return;
@@ -57,6 +60,17 @@ public:
   }
 
 private:
+  static constexpr const char *kTravels = ", ec::MemoryUse::Travellers";
+
+  /// Whether ranks compute with what others store of it.
+  bool travels(BufferId id) const {
+    return llvm::any_of(program.nodes, [&](const LoweredNode &node) {
+      return node.stepping && llvm::any_of(node.stepping->travellers, [&](const Traveller &of) {
+               return id == (of.role == 2 ? node.result : node.operands[of.role]);
+             });
+    });
+  }
+
   std::string type() const { return cppType(tree.elementType()); }
   const StoragePlace &place(BufferId id) const {
     return storage.places[static_cast<std::size_t>(id)];

@@ -22,6 +22,14 @@ namespace einsumc {
 struct Traffic {
   int64_t bytes = 0;
   int64_t messages = 0;
+  int64_t inPlaceBytes = 0; ///< of these bytes, what stayed where it was for the other to use
+
+  Traffic &operator+=(const Traffic &other) {
+    bytes += other.bytes;
+    messages += other.messages;
+    inPlaceBytes += other.inPlaceBytes;
+    return *this;
+  }
 };
 
 class MessageSpans;

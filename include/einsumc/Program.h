@@ -152,13 +152,20 @@ struct TensorView {
 };
 
 class CommunicationThread;
+class HostRanks;
+
+/// Whether ranks compute with what others store where it lies, instead of being sent it.
+enum class InPlace : uint8_t {
+  Host, ///< what the ranks of the same host store, where the system lets them map it
+  None,
+};
 
 /// What a rank shares with its program: communicator, threads, memory, and per-node statistics.
 class Session {
 public:
   /// \param threads of the OpenMP team; 0: OMP_NUM_THREADS if set, else the cores this rank may
   /// use divided by the ranks of its node that may use any of the same ones, at least 1.
-  Session(MPI_Comm parent, int threads);
+  Session(MPI_Comm parent, int threads, InPlace inPlace = InPlace::Host);
   ~Session();
 
   const Communicator &comm() const { return communicator; }
@@ -194,6 +201,9 @@ public:
   void addWait(double seconds);
   /// Drives the transfers of stepping loops, one loop at a time.
   CommunicationThread &communicationThread();
+  /// The ranks of this host, with whose chunks this one may compute in place; nullptr: there are no
+  /// others, or it is not wanted.
+  HostRanks *neighbours() const { return hostRanks.get(); }
 
   /// Called by the program when a tensor has been read for the last time in a run: others may
   /// overwrite it. Filled with NaNs where poison is wanted, so that reading it again shows.
@@ -231,6 +241,7 @@ private:
   std::function<void(int)> observerBefore, observerAfter;
   Trace *trace = nullptr;
   bool poisonsReleased;
+  std::unique_ptr<HostRanks> hostRanks;
   std::unique_ptr<CommunicationThread> communication; ///< from its first use on
 };
 

@@ -31,7 +31,7 @@ public:
   /// As large as this rank's blocks need; offsets are the same on all ranks.
   /// \throws std::bad_alloc
   SharedStorage(MemoryLedger &ledger, int64_t rank, std::size_t elementBytes,
-                std::initializer_list<Place> places);
+                std::initializer_list<Place> places, MemoryUse use = MemoryUse::Tensors);
 
   int64_t rank() const { return ownRank; }
   std::byte *at(std::size_t offset) const { return buffer.data() + offset; }

@@ -66,6 +66,13 @@ struct Passage {
 /// Whether what rotates are sums: a ring over the result.
 bool rotatesResult(const Stepping &stepping);
 
+/// Whether ranks of one host can compute with a traveller's chunks where they are stored: operands,
+/// and results that one rank at a time adds to.
+inline bool canBeInPlace(const Traveller &traveller) {
+  return traveller.role != 2 || traveller.movement == StepMovement::Ring ||
+         traveller.movement == StepMovement::Stream;
+}
+
 /// What one rank does in every step.
 class StepTable {
 public:

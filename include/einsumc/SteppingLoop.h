@@ -25,6 +25,8 @@ public:
   BlockView() = default;
   /// A block that lies row-major at \p elements.
   BlockView(T *elements, Box block);
+  /// A part of a block that lies row-major at \p elements.
+  BlockView(T *elements, const Box &block, Box part);
 
   T *data() const { return elements; }
   const Box &box() const { return block; }

@@ -20,8 +20,10 @@ namespace einsumc {
 
 /// What memory is for.
 enum class MemoryUse : uint8_t {
-  Work,    ///< messages, scratch
-  Tensors, ///< inputs, results, copies
+  Work,       ///< messages, scratch
+  Tensors,    ///< inputs, results, copies
+  Travellers, ///< those that other ranks compute with: in place, where the ledger's session wants
+              ///< it
 };
 
 /// Counts the bytes that buffers hold now and held at most. One per session, used by one thread.
@@ -34,7 +36,12 @@ public:
   /// The most bytes of tensors.
   std::size_t tensorPeakBytes() const { return tensorPeak; }
 
+  /// Whether travellers get memory that the other ranks of the host can map; not, to begin with.
+  void setSharing(bool wanted) { isSharing = wanted; }
+  bool sharing() const { return isSharing; }
+
 private:
+  bool isSharing = false;
   std::size_t current = 0, peak = 0;
   std::size_t tensors = 0, tensorPeak = 0;
 };
@@ -44,11 +51,14 @@ private:
 bool isPoisonWanted();
 
 class Communicator;
+class HostMemory;
+class HostView;
 class MemoryWindow;
 
 /// Memory aligned to 64 bytes, uninitialised (so that the thread that first writes a page owns
 /// it) unless `isPoisonWanted`: then every byte is 0xFF (a NaN for every floating-point type), so
-/// that reading what nobody wrote shows.
+/// that reading what nobody wrote shows. That of travellers can be mapped by the host's other
+/// ranks, where the ledger says so and the system has such memory.
 /// \throws std::bad_alloc
 class Buffer {
 public:
@@ -66,13 +76,18 @@ public:
   /// the first call on, which is collective over \p comm, until the buffer dies, which then is,
   /// too.
   const MemoryWindow &window(const Communicator &comm) const;
+  /// What the ranks of this host have in it. From the first call on, which is collective over
+  /// \p host, the ranks of this host, until the buffer dies.
+  const HostView &hostView(const Communicator &host) const;
 
 private:
   MemoryLedger *ledger = nullptr;
+  std::unique_ptr<const HostMemory> mapped; ///< that has the memory; nullptr: the heap does
   std::byte *memory = nullptr;
   std::size_t bytes = 0;
   MemoryUse use = MemoryUse::Work;
   mutable std::unique_ptr<const MemoryWindow> exposure;
+  mutable std::unique_ptr<const HostView> ofHost;
 };
 
 /// Memory that users take turns with: as large as the largest of their requests. What one leaves
@@ -96,7 +111,8 @@ template <class T> class Tensor {
 public:
   // Out of line, as a program has hundreds of them.
   /// A tensor with memory of its own.
-  Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank);
+  Tensor(MemoryLedger &ledger, const Layout &layout, int64_t rank,
+         MemoryUse use = MemoryUse::Tensors);
   /// A tensor in storage that it shares, \p offset bytes from its start.
   Tensor(const SharedStorage &storage, const Layout &layout, std::size_t offset);
   ~Tensor();

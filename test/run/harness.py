@@ -13,6 +13,8 @@ comments what is right:
     # SOURCE: --einsum=ij,j --sizes=i=3,j=4      einsumc reads this instead of the case's text, which
                                                  says the same as an .ein file
 
+Programs that compute in steps run twice: with chunks that are sent, and in place.
+
 The trees are tiny, so a planner that knows what messages take uses one rank: on an even number of
 ranks, where a run has no options of its own, it is told that they take nothing (Inputs/eager.json).
 
@@ -112,7 +114,7 @@ def check_output(name, file, expected, magnitude, dtype):
                       f"first at {list(index)}: {actual[index]!r}, expected {expected[index]!r}")
 
 
-def check_stats(file, ranks):
+def check_stats(file, ranks, in_place):
     """Bytes predicted by the compiler are bytes sent, node by node, and bytes of memory."""
     with open(file) as text:
         stats = json.load(text)
@@ -128,9 +130,25 @@ def check_stats(file, ranks):
         if stats[what] != stats[f"predicted_{what}"]:
             raise Failure(f"stats: {what} is {stats[what]}, predicted were "
                           f"{stats[f'predicted_{what}']}")
-    total = sum(node["bytes_sent"] for node in stats["nodes"])
-    if stats["bytes_sent"] != total:
-        raise Failure(f"stats: bytes_sent is {stats['bytes_sent']}, the nodes' sum is {total}")
+    for what in ("bytes_sent", "bytes_in_place"):
+        total = sum(node[what] for node in stats["nodes"])
+        if stats[what] != total:
+            raise Failure(f"stats: {what} is {stats[what]}, the nodes' sum is {total}")
+    check_in_place(stats, in_place)
+
+
+def check_in_place(stats, in_place):
+    """All ranks are on one host: what one of these algorithms moves, and nothing else does, stays
+    where it is."""
+    for node in stats["nodes"]:
+        bytes_in_place = node["bytes_in_place"]
+        wrong = bytes_in_place > (node["bytes_sent"] if in_place == ["--in-place=host"] else 0)
+        if in_place == ["--in-place=host"] and node["algorithm"] in (
+                "ring_m", "ring_n", "ring_k", "cannon", "summa", "rotating", "master_worker"):
+            wrong = wrong or (bytes_in_place == 0 < node["bytes_sent"])
+        if wrong:
+            raise Failure(f"stats: of {node['bytes_sent']} bytes of node {node['name']} "
+                          f"({node['algorithm']}) {bytes_in_place} are in place ({in_place})")
 
 
 def run_case(toolchain, case, ranks, variant, scratch):
@@ -158,11 +176,14 @@ def run_case(toolchain, case, ranks, variant, scratch):
         options.append(f"--machine={EAGER}")
     toolchain.emit([*case.source, f"--ranks={ranks}", *options], file("prog.cpp"))
     toolchain.compile(file("prog.cpp"), file("prog"))
-    toolchain.launch(file("prog"), ranks, arguments)
+    with open(file("prog.cpp")) as program:
+        steps = "ec::SteppingLoop" in program.read()
     expected, magnitude = case.expected(), case.expected(absolute=True)
-    for name in expected:
-        check_output(name, file(f"{name}.out.npy"), expected[name], magnitude[name], case.dtype)
-    check_stats(file("stats.json"), ranks)
+    for in_place in [["--in-place=none"], ["--in-place=host"]] if steps else [[]]:
+        toolchain.launch(file("prog"), ranks, arguments + in_place)
+        for name in expected:
+            check_output(name, file(f"{name}.out.npy"), expected[name], magnitude[name], case.dtype)
+        check_stats(file("stats.json"), ranks, in_place)
     shutil.rmtree(scratch)
 
 

@@ -48,12 +48,14 @@ Tree product() {
 class StepCosts : public testing::Test {
 protected:
   /// \param share a link whose transfer of a chunk takes so many times as long as a step
-  StepCost cost(const std::string &algorithm, double share, double alpha = 0) {
+  StepCost cost(const std::string &algorithm, double share, double alpha = 0,
+                std::optional<StepMovement> movement = std::nullopt) {
     const auto schedule = scheduleByName(tree, kProduct, algorithm, kRanks);
     if (const auto *const problem = std::get_if<std::string>(&schedule))
       throw std::runtime_error(*problem);
-    const std::optional<Stepping> stepping =
-        steppingOf(tree, kProduct, std::get<NodeSchedule>(schedule));
+    std::optional<Stepping> stepping = steppingOf(tree, kProduct, std::get<NodeSchedule>(schedule));
+    if (movement)
+      stepping->travellers[0].movement = *movement;
     Box step(3, Interval{0, kExtent});
     for (std::size_t d = 0; d < 3; ++d) // The loop dim is cut, and the other that chunks have.
       step[d] = stepping->work.box(0)[d];
@@ -80,6 +82,22 @@ TEST_F(StepCosts, messagesTakeTimeOfTheThreads) {
   EXPECT_NEAR(cost("ring_m(t=n)", 0).computeSeconds - without, load, 1e-3 * load);
   machine.ranksPerNode = kRanks; // Within the node they take nothing.
   EXPECT_DOUBLE_EQ(cost("ring_m(t=n)", 0).computeSeconds, without);
+}
+
+/// Within a node chunks stay where they are, but for sums that several ranks add to at a time.
+TEST_F(StepCosts, chunksInPlaceTakeNoTimeOfTheThreads) {
+  machine.ranksPerNode = kRanks;
+  const auto loadOf = [&](const char *algorithm, StepMovement movement) {
+    machine.withinNode.load = 0;
+    const double without = cost(algorithm, 0, 0, movement).computeSeconds;
+    machine.withinNode.load = 1e-9;
+    return cost(algorithm, 0, 0, movement).computeSeconds - without;
+  };
+  for (const StepMovement movement : {StepMovement::Ring, StepMovement::Bcast, StepMovement::Get})
+    EXPECT_EQ(loadOf("ring_m(t=n)", movement), 0);
+  EXPECT_EQ(loadOf("ring_k", StepMovement::Ring), 0);
+  EXPECT_GT(loadOf("ring_k", StepMovement::Bcast), 0);
+  EXPECT_GT(loadOf("ring_k", StepMovement::Get), 0);
 }
 
 TEST_F(StepCosts, messagesThatAreWaitedForTakeNoTimeOfTheThreads) {

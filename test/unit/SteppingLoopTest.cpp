@@ -59,7 +59,8 @@ public:
                  {&memoryLayouts[1], offset(1)},
                  {&memoryLayouts[2], offset(2)},
                  {&of.layouts[lender()], offset(3),
-                  isLent() ? chunkMemory(of.stepping, 0).slotElements : 0}}),
+                  isLent() ? chunkMemory(of.stepping, 0).slotElements : 0}},
+                MemoryUse::Travellers),
         tensors{tensor(0), tensor(1), tensor(2)},
         loop(session, of.stepping, tensors[0], tensors[1], tensors[2], storage,
              {offset(0), offset(1), offset(2)}, tag, maxPiece) {}
@@ -120,7 +121,7 @@ private:
   Tensor<T> tensor(std::size_t role) const {
     if (isLent() && role == lender())
       return Tensor<T>(storage, of.layouts[role], offset(3));
-    return Tensor<T>(session.memory(), of.layouts[role], session.rank());
+    return Tensor<T>(session.memory(), of.layouts[role], session.rank(), MemoryUse::Travellers);
   }
 
   std::size_t offset(std::size_t t) const {
@@ -257,7 +258,8 @@ const std::array<std::vector<int>, 3> kPlain{{{kC, kM, kK}, {kC, kK, kN}, {kC, k
 const std::array<StepMovement, 3> kMovements{StepMovement::Ring, StepMovement::Bcast,
                                              StepMovement::Get};
 
-class SteppingLoops : public testing::Test {
+/// With chunks that are sent, and computed with where they are stored.
+class SteppingLoops : public testing::TestWithParam<InPlace> {
 protected:
   SteppingLoops() { session.setPoison(true); }
 
@@ -270,10 +272,15 @@ protected:
 
   int64_t ranks() const { return session.comm().size(); }
 
-  Session session{MPI_COMM_WORLD, 1};
+  Session session{MPI_COMM_WORLD, 1, GetParam()};
 };
 
-TEST_F(SteppingLoops, operandsOnALine) {
+INSTANTIATE_TEST_SUITE_P(Chunks, SteppingLoops, testing::Values(InPlace::None, InPlace::Host),
+                         [](const testing::TestParamInfo<InPlace> &info) {
+                           return info.param == InPlace::Host ? "inPlace" : "sent";
+                         });
+
+TEST_P(SteppingLoops, operandsOnALine) {
   for (const StepMovement movement : kMovements)
     for (const int dim : {kC, kN, kK})
       for (int64_t pace = 1; pace <= 3; ++pace)
@@ -281,7 +288,7 @@ TEST_F(SteppingLoops, operandsOnALine) {
             makeCase(kPlain, {3, 5, 17, 19}, {{ranks()}, 0}, {kM}, dim, pace, {{1, movement, 0}}));
 }
 
-TEST_F(SteppingLoops, resultsOnALine) {
+TEST_P(SteppingLoops, resultsOnALine) {
   for (const StepMovement movement : kMovements)
     for (const int dim : {kC, kM, kN})
       for (int64_t pace = 1; pace <= 4; ++pace)
@@ -290,7 +297,7 @@ TEST_F(SteppingLoops, resultsOnALine) {
 }
 
 /// Even, contiguous parts of sums rotate through the place of the rank's own: one slot more.
-TEST_F(SteppingLoops, sumsInTheResultsOwnMemory) {
+TEST_P(SteppingLoops, sumsInTheResultsOwnMemory) {
   for (const int64_t summed : {1, 9}) // Of 1 only the first rank has some.
     for (int64_t pace = 1; pace <= 4; ++pace) {
       const SteppingCase of = makeCase(kPlain, {12 * ranks(), 2, 5, summed}, {{ranks()}, 0}, {kK},
@@ -302,7 +309,7 @@ TEST_F(SteppingLoops, sumsInTheResultsOwnMemory) {
 }
 
 /// Chunks of what is not read again rotate through the place of the rank's own: one slot more.
-TEST_F(SteppingLoops, chunksInTheOperandsOwnMemory) {
+TEST_P(SteppingLoops, chunksInTheOperandsOwnMemory) {
   for (const int64_t summed : {1, 2, 19, 24 * static_cast<int>(ranks())})
     for (int64_t pace = 1; pace <= 3; ++pace) {
       SteppingCase of = makeCase(kPlain, {1, 5, 17, summed}, {{ranks()}, 0}, {kM}, kK, pace,
@@ -317,7 +324,7 @@ TEST_F(SteppingLoops, chunksInTheOperandsOwnMemory) {
 }
 
 /// What a rank has not taken yet is still where it is sent from.
-TEST_F(SteppingLoops, ranksThatBeginLate) {
+TEST_P(SteppingLoops, ranksThatBeginLate) {
   for (const int dim : {kN, kK}) {
     SteppingCase of = makeCase(kPlain, {1, 2, 500, 600}, {{ranks()}, 0}, {kM}, dim, 1,
                                {{1, StepMovement::Ring, 0}});
@@ -326,7 +333,7 @@ TEST_F(SteppingLoops, ranksThatBeginLate) {
   }
 }
 
-TEST_F(SteppingLoops, lockStepOnGrids) {
+TEST_P(SteppingLoops, lockStepOnGrids) {
   for (int64_t rows = 1; rows <= ranks(); rows += rows == ranks() / 2 ? ranks() - rows : 1)
     for (const StepMovement a : kMovements)
       for (const StepMovement b : kMovements) {
@@ -339,7 +346,7 @@ TEST_F(SteppingLoops, lockStepOnGrids) {
       }
 }
 
-TEST_F(SteppingLoops, streams) {
+TEST_P(SteppingLoops, streams) {
   for (int64_t pace = 1; pace <= 3; ++pace)
     check<double>(makeCase(kPlain, {23, 3, 4, 5}, {{ranks()}, 0}, {kC}, kC, pace,
                            {{0, StepMovement::Stream, 0},
@@ -347,14 +354,14 @@ TEST_F(SteppingLoops, streams) {
                             {2, StepMovement::Stream, 0}}));
 }
 
-TEST_F(SteppingLoops, singlePrecision) {
+TEST_P(SteppingLoops, singlePrecision) {
   for (const StepMovement movement : kMovements) {
     check<float>(makeCase(kPlain, {2, 5, 9, 19}, {{ranks()}, 0}, {kM}, kK, 2, {{1, movement, 0}}));
     check<float>(makeCase(kPlain, {2, 5, 9, 19}, {{ranks()}, 0}, {kK}, kM, 2, {{2, movement, 0}}));
   }
 }
 
-TEST_F(SteppingLoops, chunksLargerThanTheEagerLimit) {
+TEST_P(SteppingLoops, chunksLargerThanTheEagerLimit) {
   for (const StepMovement movement : kMovements) {
     check<double>(
         makeCase(kPlain, {1, 3, 500, 600}, {{ranks()}, 0}, {kM}, kN, 2, {{1, movement, 0}}));
@@ -363,7 +370,7 @@ TEST_F(SteppingLoops, chunksLargerThanTheEagerLimit) {
   }
 }
 
-TEST_F(SteppingLoops, randomCases) {
+TEST_P(SteppingLoops, randomCases) {
   RandomSteppings random(7);
   for (int trial = 0; trial < 60; ++trial) {
     const SteppingCase of = random.next(ranks());
@@ -372,7 +379,7 @@ TEST_F(SteppingLoops, randomCases) {
   }
 }
 
-TEST_F(SteppingLoops, stepsOfUnequalTimes) {
+TEST_P(SteppingLoops, stepsOfUnequalTimes) {
   RandomSteppings random(11);
   for (int trial = 0; trial < 20; ++trial) {
     const SteppingCase of = random.next(ranks());
@@ -381,7 +388,7 @@ TEST_F(SteppingLoops, stepsOfUnequalTimes) {
   }
 }
 
-TEST_F(SteppingLoops, loopsTakeTurns) {
+TEST_P(SteppingLoops, loopsTakeTurns) {
   RandomSteppings random(13);
   const SteppingCase first = random.next(ranks());
   const SteppingCase second = random.next(ranks());
@@ -405,13 +412,13 @@ void throwInTheMiddle(Session &session, const SteppingCase &of, std::size_t afte
   throw std::runtime_error("in the middle");
 }
 
-TEST_F(SteppingLoops, errorsInTheMiddleDoNotHang) {
+TEST_P(SteppingLoops, errorsInTheMiddleDoNotHang) {
   // What was given up must not meet later messages: libraries give the context of a communicator
   // that is gone to the next one.
   std::deque<Session> sessions;
   for (const StepMovement movement : kMovements)
     for (std::size_t after = 0; after < 2; ++after) {
-      Session &apart = sessions.emplace_back(MPI_COMM_WORLD, 1);
+      Session &apart = sessions.emplace_back(MPI_COMM_WORLD, 1, GetParam());
       const SteppingCase of =
           makeCase(kPlain, {1, 9, 40, 36}, {{ranks()}, 0}, {kM}, kK, 2, {{1, movement, 0}});
       EXPECT_THROW(throwInTheMiddle(apart, of, after), std::runtime_error);
