@@ -227,7 +227,7 @@ private:
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
     int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
-    const int64_t mostK = limits.leftBytes / kEnoughBytesM;
+    const int64_t mostK = longestSums();
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast = std::max({rowsOfLeft(), rowsToFill(), block.sizeOf(DimClass::M)});
@@ -245,6 +245,15 @@ private:
     growRows(DimClass::N, {Role::C, Role::B}, columns);
     block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
     block.fill(DimClass::N, Role::C, columns, {tiles::kStepN});
+  }
+
+  /// Elements of a block along k. Where a large R comes from memory, which has to be fetched ahead,
+  /// the second-level cache must have more room for its tiles beside L.
+  int64_t longestSums() const {
+    const int64_t most = limits.leftBytes / kEnoughBytesM;
+    const bool isFar = limits.isRightFar && dims.extentOf(DimClass::M) >= kMostM &&
+                       dims.extentOf(DimClass::N) >= kMostN;
+    return isFar && dims.extentOf(DimClass::K) > most ? 2 * most / 3 : most;
   }
 
   /// The elements that a block should have of a dim along which a tensor is contiguous.
@@ -452,6 +461,7 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const bool hasFastLast =
       machine.caches.size() < 3 || machine.lastFastCache() == &machine.caches.back();
   streamedLeftBytes = hasFastLast ? std::max(5 * cache / 2, leftBytes) : leftBytes;
+  isRightFar = !hasFastLast;
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);

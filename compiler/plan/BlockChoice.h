@@ -55,6 +55,7 @@ struct BlockLimits {
   int64_t leftBytes = 0; ///< of L, or of C in scratch, which stays in the second-level cache
   int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
+  bool isRightFar = false;       ///< that is as slow as memory
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
   /// Elements of the result along n with which L is streamed.
   static constexpr int64_t kFewColumns = 96;
