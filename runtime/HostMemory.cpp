@@ -30,12 +30,9 @@ std::span<std::byte> mapFile(int descriptor, std::size_t bytes) {
   return {static_cast<std::byte *>(memory), bytes};
 }
 
-HostMemory::Address addressOf(int descriptor) {
-  struct stat status{};
-  if (fstat(descriptor, &status) != 0)
-    return {};
-  return {getpid(), descriptor, static_cast<int64_t>(status.st_dev),
-          static_cast<int64_t>(status.st_ino)};
+bool isFile(const struct stat &status, const HostMemory::Address &address) {
+  return static_cast<int64_t>(status.st_dev) == address.device &&
+         static_cast<int64_t>(status.st_ino) == address.file;
 }
 
 /// Maps what another process has; empty where that is not possible. Processes that do not see each
@@ -43,12 +40,15 @@ HostMemory::Address addressOf(int descriptor) {
 std::span<std::byte> mapOther(const HostMemory::Address &address, std::size_t bytes) {
   const std::string name =
       "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
-  const int descriptor = open(name.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat status{};
+  if (stat(name.c_str(), &status) != 0 || !isFile(status, address))
+    return {};
+  const int descriptor = open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0)
     return {};
-  const HostMemory::Address found = addressOf(descriptor);
-  const bool isIt = found.device == address.device && found.file == address.file;
-  const std::span<std::byte> memory = isIt ? mapFile(descriptor, bytes) : std::span<std::byte>();
+  const bool isStillIt = fstat(descriptor, &status) == 0 && isFile(status, address);
+  const std::span<std::byte> memory =
+      isStillIt ? mapFile(descriptor, bytes) : std::span<std::byte>();
   close(descriptor); // The mapping stays.
   return memory;
 }
@@ -60,11 +60,19 @@ bool isWithinFileLimit(std::size_t bytes) {
          (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
+/// Files in memory can be made larger than it is, and end the process when they are filled; of
+/// usual memory the system knows what it has.
+bool isWithinMemory(std::size_t bytes) {
+  void *const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED && munmap(memory, bytes) == 0;
+}
+
 } // namespace
 
-std::unique_ptr<const HostMemory> HostMemory::make(std::size_t bytes) {
+std::unique_ptr<HostMemory> HostMemory::make(std::size_t bytes) {
 #ifdef MFD_CLOEXEC
-  if (bytes == 0 || !isWithinFileLimit(bytes))
+  if (bytes == 0 || !isWithinFileLimit(bytes) || !isWithinMemory(bytes))
     return nullptr;
   const int descriptor = memfd_create("einsumc", MFD_CLOEXEC);
   if (descriptor < 0)
@@ -72,7 +80,7 @@ std::unique_ptr<const HostMemory> HostMemory::make(std::size_t bytes) {
   const bool isLarge = ftruncate(descriptor, static_cast<off_t>(bytes)) == 0;
   const std::span<std::byte> memory = isLarge ? mapFile(descriptor, bytes) : std::span<std::byte>();
   if (!memory.empty())
-    return std::unique_ptr<const HostMemory>(new HostMemory(descriptor, memory));
+    return std::unique_ptr<HostMemory>(new HostMemory(descriptor, memory));
   close(descriptor);
 #endif
   return nullptr;
@@ -80,12 +88,24 @@ std::unique_ptr<const HostMemory> HostMemory::make(std::size_t bytes) {
 
 HostMemory::~HostMemory() {
   munmap(memory.data(), memory.size());
-  close(descriptor);
+  closeToOthers();
 }
 
-HostMemory::Address HostMemory::address() const { return addressOf(descriptor); }
+HostMemory::Address HostMemory::address() const {
+  struct stat status{};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0)
+    return {};
+  return {getpid(), descriptor, static_cast<int64_t>(status.st_dev),
+          static_cast<int64_t>(status.st_ino)};
+}
 
-HostView::HostView(const Communicator &host, std::span<std::byte> own, const HostMemory *origin)
+void HostMemory::closeToOthers() {
+  if (descriptor >= 0)
+    close(descriptor);
+  descriptor = -1;
+}
+
+HostView::HostView(const Communicator &host, std::span<std::byte> own, HostMemory *origin)
     : ownPlace(static_cast<std::size_t>(host.rank())),
       memories(static_cast<std::size_t>(host.size())) {
   // What each rank has: its bytes and their address.
@@ -110,9 +130,18 @@ HostView::HostView(const Communicator &host, std::span<std::byte> own, const Hos
   int64_t lacks = isWhole ? 0 : 1;
   maxOverRanks(host, std::span(&lacks, 1));
   isWhole = lacks == 0;
+  if (origin != nullptr)
+    origin->closeToOthers();
+  if (!isWhole)
+    unmapOthers();
 }
 
 HostView::~HostView() {
+  if (isWhole)
+    unmapOthers();
+}
+
+void HostView::unmapOthers() {
   for (std::size_t place = 0; place < memories.size(); ++place)
     if (place != ownPlace && !memories[place].empty())
       munmap(memories[place].data(), memories[place].size());

@@ -23,7 +23,7 @@ namespace einsumc {
 class HostMemory {
 public:
   /// nullptr where the system does not give it.
-  static std::unique_ptr<const HostMemory> make(std::size_t bytes);
+  static std::unique_ptr<HostMemory> make(std::size_t bytes);
   ~HostMemory();
   HostMemory(const HostMemory &) = delete;
   HostMemory &operator=(const HostMemory &) = delete;
@@ -38,6 +38,8 @@ public:
     int64_t file = 0;
   };
   Address address() const;
+  /// From now on no further process finds it: a process has few descriptors.
+  void closeToOthers();
 
 private:
   HostMemory(int descriptor, std::span<std::byte> memory)
@@ -52,8 +54,8 @@ class HostView {
 public:
   /// Collective over the host's ranks.
   /// \param own this rank's buffer; may be empty
-  /// \param origin its memory, where others can map that
-  HostView(const Communicator &host, std::span<std::byte> own, const HostMemory *origin);
+  /// \param origin its memory, where others can map that; closed to them when they have
+  HostView(const Communicator &host, std::span<std::byte> own, HostMemory *origin);
   ~HostView();
   HostView(const HostView &) = delete;
   HostView &operator=(const HostView &) = delete;
@@ -65,6 +67,8 @@ public:
   std::byte *data(std::size_t place) const { return memories[place].data(); }
 
 private:
+  void unmapOthers();
+
   std::size_t ownPlace;
   std::vector<std::span<std::byte>> memories; ///< by place
   bool isWhole = true;

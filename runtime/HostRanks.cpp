@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace einsumc {
 
-HostRanks::HostRanks(const Communicator &world)
-    : ownRank(world.rank()), host(world.splitByNode()),
-      ranks(static_cast<std::size_t>(host->size()), 0) {
+HostRanks::HostRanks(const Communicator &world) : HostRanks(world.rank(), world.splitByNode()) {}
+
+HostRanks::HostRanks(int64_t ownRank, std::unique_ptr<Communicator> of)
+    : ownRank(ownRank), host(std::move(of)), ranks(static_cast<std::size_t>(host->size()), 0) {
   ranks[static_cast<std::size_t>(host->rank())] = ownRank;
   sumOverRanks(*host, std::span(ranks));
 }
@@ -23,6 +25,20 @@ std::optional<std::size_t> HostRanks::placeOf(int64_t rank) const {
   if (found == ranks.end() || *found != rank)
     return std::nullopt;
   return static_cast<std::size_t>(found - ranks.begin());
+}
+
+bool HostRanks::isLineHere(const Grid &grid, std::size_t axis, int64_t rank) const {
+  if (!grid.contains(rank))
+    return false;
+  const int64_t first = rank - grid.coordinates(rank)[axis] * grid.stride(axis);
+  for (int64_t c = 0; c < grid.extents[axis]; ++c)
+    if (!placeOf(first + c * grid.stride(axis)))
+      return false;
+  return true;
+}
+
+bool HostRanks::hasLine(const Grid &grid, std::size_t axis) const {
+  return std::ranges::any_of(ranks, [&](int64_t rank) { return isLineHere(grid, axis, rank); });
 }
 
 const Communicator *HostRanks::line(const Grid &grid, std::size_t axis) {
@@ -37,16 +53,10 @@ const Communicator *HostRanks::line(const Grid &grid, std::size_t axis) {
 
 std::unique_ptr<Communicator> HostRanks::makeLine(const Grid &grid, std::size_t axis) const {
   int color = MPI_UNDEFINED, key = 0;
-  if (grid.contains(ownRank)) {
+  if (isLineHere(grid, axis, ownRank)) {
     const int64_t coordinate = grid.coordinates(ownRank)[axis];
-    const int64_t first = ownRank - coordinate * grid.stride(axis);
-    bool isHere = true;
-    for (int64_t c = 0; c < grid.extents[axis]; ++c)
-      isHere = isHere && placeOf(first + c * grid.stride(axis)).has_value();
-    if (isHere) {
-      color = static_cast<int>(first);
-      key = static_cast<int>(coordinate);
-    }
+    color = static_cast<int>(ownRank - coordinate * grid.stride(axis));
+    key = static_cast<int>(coordinate);
   }
   return host->split(color, key);
 }

@@ -22,19 +22,24 @@ namespace einsumc {
 /// The ranks of this rank's host.
 class HostRanks {
 public:
-  /// Collective over \p world.
+  /// Those that MPI says are. Collective over \p world.
   explicit HostRanks(const Communicator &world);
+  /// \param host ranks of the world, in its order, that can share memory; collective over them
+  HostRanks(int64_t ownRank, std::unique_ptr<Communicator> host);
 
   const Communicator &comm() const { return *host; }
   /// Where a rank of the world is among them; nothing if it is on another host.
   std::optional<std::size_t> placeOf(int64_t rank) const;
 
+  /// Whether all ranks along an axis are here for one of those that are.
+  bool hasLine(const Grid &grid, std::size_t axis) const;
   /// The ranks along an axis through this rank, by their coordinates, if all of them are on this
   /// host; else, or if this rank is not on the grid, nullptr. Collective over the host's ranks;
   /// made once for all nodes that have such lines.
   const Communicator *line(const Grid &grid, std::size_t axis);
 
 private:
+  bool isLineHere(const Grid &grid, std::size_t axis, int64_t rank) const;
   std::unique_ptr<Communicator> makeLine(const Grid &grid, std::size_t axis) const;
 
   int64_t ownRank;

@@ -6,7 +6,6 @@
 
 #include "InPlaceSteps.h"
 
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -70,11 +69,14 @@ private:
     for (std::size_t s = 0; s < table.steps(); ++s)
       lists.steps[s].adds = false;
     const std::size_t receives = lists.newLane(), sends = lists.newLane();
+    std::optional<std::size_t> last; // One is looked for at a time: they come in order.
     for (const Passage &arrival : table.arrivals(t)) {
       lists.steps[static_cast<std::size_t>(arrival.step)].adds = true;
       StepTransfer transfer = token(StepTransfer::Kind::Receive, arrival.peer);
       transfer.step = arrival.step;
-      lists.add(std::move(transfer), receives);
+      if (last)
+        transfer.after.push_back(*last);
+      last = lists.add(std::move(transfer), receives);
     }
     for (const Passage &departure : table.departures(t)) {
       StepTransfer transfer = token(StepTransfer::Kind::Send, departure.peer);

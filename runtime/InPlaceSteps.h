@@ -28,7 +28,7 @@ struct LineMemory {
 /// that changes; sums that rotate are handed on by messages without content, as each rank must
 /// have added its part before the next one does. What would have been sent counts as sent.
 /// \param tag of those messages
-/// \pre canBeInPlace(stepping.travellers[t])
+/// \pre canStayInPlace(stepping, stepping.travellers[t])
 template <class T>
 void computeInPlace(StepLists<T> &lists, const Stepping &stepping, const StepTable &table,
                     std::size_t t, const LineMemory &memory, int tag);

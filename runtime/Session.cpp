@@ -8,11 +8,13 @@
 #include "DefaultThreads.h"
 #include "HostRanks.h"
 #include "einsumc/Program.h"
+#include "einsumc/Stepping.h"
 
 #include <mpi.h>
 #include <omp.h>
 
 #include <cstring>
+#include <utility>
 
 namespace einsumc {
 
@@ -20,14 +22,27 @@ Session::Session(MPI_Comm parent, int threads, InPlace inPlace)
     : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)),
       poisonsReleased(isPoisonWanted()) {
   if (inPlace == InPlace::Host)
-    hostRanks = std::make_unique<HostRanks>(communicator);
-  if (hostRanks && hostRanks->comm().size() == 1)
-    hostRanks.reset();
-  ledger.setSharing(hostRanks != nullptr);
+    setNeighbours(std::make_unique<HostRanks>(communicator));
   omp_set_num_threads(threadCount); // Input is generated before the first run.
 }
 
 Session::~Session() = default;
+
+void Session::setNeighbours(std::unique_ptr<HostRanks> ranks) {
+  hostRanks = std::move(ranks);
+  if (hostRanks->comm().size() == 1)
+    hostRanks.reset();
+}
+
+MemoryUse Session::memoryFor(std::initializer_list<const Stepping *> nodes) const {
+  if (hostRanks)
+    for (const Stepping *const stepping : nodes)
+      for (const Traveller &traveller : stepping->travellers)
+        if (canStayInPlace(*stepping, traveller) &&
+            hostRanks->hasLine(stepping->work.grid, traveller.axis))
+          return MemoryUse::Travellers;
+  return MemoryUse::Tensors;
+}
 
 void Session::addTraffic(const Traffic &traffic) {
   records[static_cast<std::size_t>(current)].traffic += traffic;

@@ -459,7 +459,9 @@ StepProgram<T>::meansOf(const Session &session, const Stepping &stepping, std::s
   Means result;
   if (grid.extents[traveller.axis] == 1)
     return result; // Everything is here. Open MPI has no windows on one rank (ompi issue 10726).
-  if (HostRanks *const host = session.neighbours(); host != nullptr && canBeInPlace(traveller)) {
+  if (HostRanks *const host = session.neighbours(); host != nullptr &&
+                                                    canStayInPlace(stepping, traveller) &&
+                                                    host->hasLine(grid, traveller.axis)) {
     const HostView &view = tensor.memory().hostView(host->comm());
     if (const Communicator *const line = host->line(grid, traveller.axis);
         line != nullptr && view.isComplete())

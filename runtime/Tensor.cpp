@@ -68,7 +68,7 @@ Buffer::Buffer(MemoryLedger &ledger, std::size_t bytes, MemoryUse use)
     : ledger(&ledger), bytes(bytes), use(use) {
   if (bytes == 0)
     return;
-  if (use == MemoryUse::Travellers && ledger.sharing())
+  if (use == MemoryUse::Travellers)
     mapped = HostMemory::make(bytes);
   if (mapped) {
     memory = mapped->data();

@@ -25,8 +25,8 @@ public:
   void run() {
     out << "// Inputs have memory of their own.\n";
     forEach(false, [&](const TensorBuffer &buffer, BufferId id) {
-      emitTensor(buffer, "session.memory(), " + layoutName(buffer) + ", session.rank()" +
-                             (travels(id) ? kTravels : ""));
+      emitTensor(buffer,
+                 "session.memory(), " + layoutName(buffer) + ", session.rank()" + useText({id}));
     });
     if (llvm::none_of(storage.places, [](const StoragePlace &p) { return p.isShared; }))
       return;
@@ -48,9 +48,9 @@ public:
             << (buffer.slotElements > 0 ? ", " + std::to_string(buffer.slotElements) : "") << "}";
       separator = ", ";
     });
-    bool holdsTravellers = false;
-    forEach(true, [&](const TensorBuffer &, BufferId id) { holdsTravellers |= travels(id); });
-    out << "}" << (holdsTravellers ? kTravels : "") << "};\n\n";
+    std::vector<BufferId> shared;
+    forEach(true, [&](const TensorBuffer &, BufferId id) { shared.push_back(id); });
+    out << "}" << useText(shared) << "};\n\n";
     forEach(true, [&](const TensorBuffer &buffer, BufferId id) {
       if (buffer.isChunks())
         return;
@@ -60,15 +60,17 @@ public:
   }
 
 private:
-  static constexpr const char *kTravels = ", ec::MemoryUse::Travellers";
-
-  /// Whether ranks compute with what others store of it.
-  bool travels(BufferId id) const {
-    return llvm::any_of(program.nodes, [&](const LoweredNode &node) {
-      return node.stepping && llvm::any_of(node.stepping->travellers, [&](const Traveller &of) {
-               return id == (of.role == 2 ? node.result : node.operands[of.role]);
-             });
-    });
+  /// What memory is for that holds the buffers, if some nodes' steps compute with what other ranks
+  /// have there.
+  std::string useText(llvm::ArrayRef<BufferId> buffers) const {
+    std::vector<std::string> nodes;
+    for (const LoweredNode &node : program.nodes)
+      if (node.stepping && llvm::any_of(node.stepping->travellers, [&](const Traveller &of) {
+            return canStayInPlace(*node.stepping, of) &&
+                   llvm::is_contained(buffers, of.role == 2 ? node.result : node.operands[of.role]);
+          }))
+        nodes.push_back("&" + steppingName(tree, node.node));
+    return nodes.empty() ? "" : ", session.memoryFor({" + join(nodes, ", ") + "})";
   }
 
   std::string type() const { return cppType(tree.elementType()); }

@@ -295,6 +295,9 @@ private:
     });
   }
 
+  /// As it lies in a slot. In place it has the strides of its owner's block: where these differ
+  /// from a chunk's, the owner's steps and those of the first ranks, whose blocks are the largest,
+  /// say so.
   Ranges chunkOf(std::size_t traveller, int64_t owner, const Interval &range) const {
     const Traveller &of = stepping->travellers[traveller];
     Ranges chunk = rangesOf(of.chunks, owner);

@@ -153,6 +153,7 @@ struct TensorView {
 
 class CommunicationThread;
 class HostRanks;
+struct Stepping;
 
 /// Whether ranks compute with what others store where it lies, instead of being sent it.
 enum class InPlace : uint8_t {
@@ -204,6 +205,11 @@ public:
   /// The ranks of this host, with whose chunks this one may compute in place; nullptr: there are no
   /// others, or it is not wanted.
   HostRanks *neighbours() const { return hostRanks.get(); }
+  /// Takes other ranks for those, as if they alone were on one host.
+  void setNeighbours(std::unique_ptr<HostRanks> ranks);
+  /// What memory is for that holds travellers of such nodes: MemoryUse::Travellers where they are
+  /// computed with in place by ranks of this host.
+  MemoryUse memoryFor(std::initializer_list<const Stepping *> nodes) const;
 
   /// Called by the program when a tensor has been read for the last time in a run: others may
   /// overwrite it. Filled with NaNs where poison is wanted, so that reading it again shows.

@@ -51,6 +51,14 @@ struct Stepping {
   bool sums = false; ///< the dim is summed: every step adds to the same part of the result
 };
 
+/// Whether ranks of one host can compute with a traveller's chunks where they are stored: with those
+/// of operands, and of results that one rank at a time adds to.
+inline bool canStayInPlace(const Stepping &stepping, const Traveller &traveller) {
+  return stepping.work.grid.extents[traveller.axis] > 1 &&
+         (traveller.role != 2 || traveller.movement == StepMovement::Ring ||
+          traveller.movement == StepMovement::Stream);
+}
+
 /// A message of a traveller, seen from one of its two ranks.
 struct Passage {
   static constexpr int64_t kHome = -1;
@@ -65,13 +73,6 @@ struct Passage {
 
 /// Whether what rotates are sums: a ring over the result.
 bool rotatesResult(const Stepping &stepping);
-
-/// Whether ranks of one host can compute with a traveller's chunks where they are stored: operands,
-/// and results that one rank at a time adds to.
-inline bool canBeInPlace(const Traveller &traveller) {
-  return traveller.role != 2 || traveller.movement == StepMovement::Ring ||
-         traveller.movement == StepMovement::Stream;
-}
 
 /// What one rank does in every step.
 class StepTable {

@@ -60,7 +60,8 @@ template <class T> struct Step {
 
 /// The steps of a node on this rank. A thread of its own (CommunicationThread) sends, receives and
 /// fetches the chunks of the next steps while the caller computes one; the caller waits only for
-/// chunks that have not come yet, and the loop never waits for all ranks.
+/// chunks that have not come yet. Ranks of a host compute with each other's chunks where they are,
+/// if they may (Session::memoryFor); they then meet once before and once after.
 template <class T> class SteppingLoop {
 public:
   /// Collective over the session's ranks, those that are not on the grid included.

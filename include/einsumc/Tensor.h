@@ -22,8 +22,7 @@ namespace einsumc {
 enum class MemoryUse : uint8_t {
   Work,       ///< messages, scratch
   Tensors,    ///< inputs, results, copies
-  Travellers, ///< those that other ranks compute with: in place, where the ledger's session wants
-              ///< it
+  Travellers, ///< those that other ranks of the host compute with where they are
 };
 
 /// Counts the bytes that buffers hold now and held at most. One per session, used by one thread.
@@ -36,12 +35,7 @@ public:
   /// The most bytes of tensors.
   std::size_t tensorPeakBytes() const { return tensorPeak; }
 
-  /// Whether travellers get memory that the other ranks of the host can map; not, to begin with.
-  void setSharing(bool wanted) { isSharing = wanted; }
-  bool sharing() const { return isSharing; }
-
 private:
-  bool isSharing = false;
   std::size_t current = 0, peak = 0;
   std::size_t tensors = 0, tensorPeak = 0;
 };
@@ -57,8 +51,8 @@ class MemoryWindow;
 
 /// Memory aligned to 64 bytes, uninitialised (so that the thread that first writes a page owns
 /// it) unless `isPoisonWanted`: then every byte is 0xFF (a NaN for every floating-point type), so
-/// that reading what nobody wrote shows. That of travellers can be mapped by the host's other
-/// ranks, where the ledger says so and the system has such memory.
+/// that reading what nobody wrote shows. That of travellers can be mapped by the other processes of
+/// the host, where the system has such memory.
 /// \throws std::bad_alloc
 class Buffer {
 public:
@@ -82,7 +76,7 @@ public:
 
 private:
   MemoryLedger *ledger = nullptr;
-  std::unique_ptr<const HostMemory> mapped; ///< that has the memory; nullptr: the heap does
+  std::unique_ptr<HostMemory> mapped; ///< that has the memory; nullptr: the heap does
   std::byte *memory = nullptr;
   std::size_t bytes = 0;
   MemoryUse use = MemoryUse::Work;

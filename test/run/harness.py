@@ -138,11 +138,13 @@ def check_stats(file, ranks, in_place):
 
 
 def check_in_place(stats, in_place):
-    """All ranks are on one host: what one of these algorithms moves, and nothing else does, stays
-    where it is."""
+    """All ranks are on one host: something of what these algorithms move stays where it is, and
+    nothing of what moves before or after a node."""
     for node in stats["nodes"]:
         bytes_in_place = node["bytes_in_place"]
         wrong = bytes_in_place > (node["bytes_sent"] if in_place == ["--in-place=host"] else 0)
+        if node["algorithm"] in ("local", "dist_c", "tp1d", "tp2d", "reduce_k"):
+            wrong = wrong or bytes_in_place > 0
         if in_place == ["--in-place=host"] and node["algorithm"] in (
                 "ring_m", "ring_n", "ring_k", "cannon", "summa", "rotating", "master_worker"):
             wrong = wrong or (bytes_in_place == 0 < node["bytes_sent"])

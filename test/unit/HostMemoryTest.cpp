@@ -7,6 +7,8 @@
 #include "../../runtime/HostMemory.h"
 #include "../../runtime/HostRanks.h"
 
+#include "einsumc/Program.h"
+#include "einsumc/Stepping.h"
 #include "einsumc/Tensor.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +17,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,8 +29,6 @@ using namespace einsumc;
 
 class HostMemories : public testing::Test {
 protected:
-  HostMemories() { ledger.setSharing(true); }
-
   static double valueOf(std::size_t rank, std::size_t place) {
     return 1000.0 * static_cast<double>(rank) + static_cast<double>(place);
   }
@@ -89,12 +92,8 @@ TEST_F(HostMemories, ranksWithoutElements) {
 
 /// All or none: ranks must not disagree on how they get at each other's chunks.
 TEST_F(HostMemories, oneRankThatHasOtherMemoryIsEnough) {
-  ledger.setSharing(rank() != 0);
-  const Buffer ofHeap(ledger, 64, MemoryUse::Travellers);
-  EXPECT_FALSE(ofHeap.hostView(host.comm()).isComplete());
-  ledger.setSharing(true);
-  const Buffer noTraveller(ledger, 64, MemoryUse::Tensors);
-  EXPECT_FALSE(noTraveller.hostView(host.comm()).isComplete());
+  const Buffer buffer(ledger, 64, rank() == 0 ? MemoryUse::Tensors : MemoryUse::Travellers);
+  EXPECT_FALSE(buffer.hostView(host.comm()).isComplete());
 }
 
 /// Where files are limited, memory that is one would end the process.
@@ -111,6 +110,29 @@ TEST_F(HostMemories, limitOfFiles) {
   large->data()[1 << 16] = std::byte{1};
   EXPECT_FALSE(large->hostView(host.comm()).isComplete());
   EXPECT_TRUE(small->hostView(host.comm()).isComplete());
+}
+
+/// Files in memory may be larger than it is.
+TEST_F(HostMemories, noMoreThanThereIs) {
+  constexpr std::size_t kTooMuch = std::size_t{1} << 46;
+  EXPECT_EQ(HostMemory::make(kTooMuch), nullptr);
+  EXPECT_THROW(Buffer(ledger, kTooMuch, MemoryUse::Travellers), std::bad_alloc);
+}
+
+/// Mapped by all, it needs no descriptor any more.
+TEST_F(HostMemories, keepsNoDescriptors) {
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 3; ++i) {
+    buffers.emplace_back(ledger, 4096, MemoryUse::Travellers);
+    ASSERT_TRUE(buffers.back().hostView(host.comm()).isComplete());
+  }
+  const auto memory = HostMemory::make(4096);
+  const int64_t before = memory->address().descriptor;
+  memory->closeToOthers();
+  EXPECT_EQ(memory->address().descriptor, -1);
+  const auto other = HostMemory::make(4096);
+  EXPECT_EQ(other->address().descriptor, before);
+  barrier(comm);
 }
 
 /// What another process' number and descriptor lead to may be another file.
@@ -141,6 +163,46 @@ TEST_F(HostMemories, linesOfAGrid) {
   EXPECT_EQ(rows->rank(), comm.rank() % 2);
   EXPECT_EQ(columns->size(), comm.size() / 2);
   EXPECT_EQ(columns->rank(), comm.rank() / 2);
+}
+
+/// Two ranks each are taken for a host.
+TEST_F(HostMemories, linesOfOtherHosts) {
+  HostRanks pair(comm.rank(), comm.split(comm.rank() / 2, comm.rank()));
+  EXPECT_EQ(pair.placeOf(comm.rank()), std::optional(rank() % 2));
+  EXPECT_EQ(pair.placeOf((comm.rank() + 2) % 4), std::nullopt);
+  const Grid all{{comm.size()}, 0}, pairs{{comm.size() / 2, 2}, 0};
+  const bool isOneHost = comm.size() == 2;
+  EXPECT_EQ(pair.hasLine(all, 0), isOneHost);
+  EXPECT_EQ(pair.line(all, 0) != nullptr, isOneHost);
+  EXPECT_EQ(pair.hasLine(pairs, 1), pairs.contains(comm.rank()));
+  EXPECT_EQ(pair.line(pairs, 1) != nullptr, pairs.contains(comm.rank()));
+  EXPECT_EQ(pair.line(pairs, 0) != nullptr, pairs.contains(comm.rank()) && comm.size() < 4);
+}
+
+/// A session asks for such memory only where its host has a line.
+TEST_F(HostMemories, memoryOfNodes) {
+  Session session(MPI_COMM_WORLD, 1);
+  const Grid grid{{comm.size()}, 0};
+  Stepping ring{.work = {{8, 8, 8}, grid, {split(0)}},
+                .dim = 1,
+                .pace = 1,
+                .travellers = {{.role = 1,
+                                .movement = StepMovement::Ring,
+                                .chunks = {{8, 8}, grid, {split(1)}},
+                                .axis = 0,
+                                .position = 1}}};
+  EXPECT_EQ(session.memoryFor({&ring}), MemoryUse::Travellers);
+  EXPECT_EQ(session.memoryFor({}), MemoryUse::Tensors);
+  Stepping sums = ring;
+  sums.travellers[0].role = 2;
+  sums.travellers[0].movement = StepMovement::Get;
+  EXPECT_EQ(session.memoryFor({&sums}), MemoryUse::Tensors);
+  EXPECT_EQ(session.memoryFor({&sums, &ring}), MemoryUse::Travellers);
+  session.setNeighbours(
+      std::make_unique<HostRanks>(comm.rank(), comm.split(comm.rank() / 2, comm.rank())));
+  EXPECT_EQ(session.memoryFor({&ring}),
+            comm.size() == 2 ? MemoryUse::Travellers : MemoryUse::Tensors);
+  EXPECT_EQ(Session(MPI_COMM_WORLD, 1, InPlace::None).memoryFor({&ring}), MemoryUse::Tensors);
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "einsumc/SteppingLoop.h"
 
+#include "../../runtime/HostRanks.h"
+
 #include "SteppingCase.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +19,8 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -60,7 +64,7 @@ public:
                  {&memoryLayouts[2], offset(2)},
                  {&of.layouts[lender()], offset(3),
                   isLent() ? chunkMemory(of.stepping, 0).slotElements : 0}},
-                MemoryUse::Travellers),
+                session.memoryFor({&of.stepping})),
         tensors{tensor(0), tensor(1), tensor(2)},
         loop(session, of.stepping, tensors[0], tensors[1], tensors[2], storage,
              {offset(0), offset(1), offset(2)}, tag, maxPiece) {}
@@ -121,7 +125,8 @@ private:
   Tensor<T> tensor(std::size_t role) const {
     if (isLent() && role == lender())
       return Tensor<T>(storage, of.layouts[role], offset(3));
-    return Tensor<T>(session.memory(), of.layouts[role], session.rank(), MemoryUse::Travellers);
+    return Tensor<T>(session.memory(), of.layouts[role], session.rank(),
+                     session.memoryFor({&of.stepping}));
   }
 
   std::size_t offset(std::size_t t) const {
@@ -231,11 +236,28 @@ private:
 
   void checkTraffic(int64_t runs) {
     const Traffic &sent = session.nodeRecords().front().traffic;
-    std::array<int64_t, 2> sums{sent.bytes, sent.messages};
+    std::array<int64_t, 3> sums{sent.bytes, sent.messages, sent.inPlaceBytes};
     sumOverRanks(session.comm(), std::span(sums));
     const StepTraffic expected = trafficOf(of.stepping);
     EXPECT_EQ(sums[0], runs * expected.elements * static_cast<int64_t>(sizeof(T)));
     EXPECT_EQ(sums[1], runs * expected.messages);
+    if (const std::optional<int64_t> inPlace = elementsInPlace())
+      EXPECT_EQ(sums[2], runs * *inPlace * static_cast<int64_t>(sizeof(T)));
+  }
+
+  /// Over all ranks, where these are alike in that they share a host with all others or none.
+  std::optional<int64_t> elementsInPlace() const {
+    const HostRanks *const host = session.neighbours();
+    std::array<int64_t, 2> shares{host == nullptr ? 0 : 1,
+                                  host != nullptr && host->comm().size() < session.comm().size()};
+    maxOverRanks(session.comm(), std::span(shares));
+    if (shares[1] != 0)
+      return std::nullopt;
+    int64_t elements = 0;
+    for (std::size_t t = 0; t < of.stepping.travellers.size(); ++t)
+      if (shares[0] != 0 && canStayInPlace(of.stepping, of.stepping.travellers[t]))
+        elements += trafficOf(of.stepping, t).elements;
+    return elements;
   }
 
   void delay(int64_t longest) {
@@ -258,10 +280,20 @@ const std::array<std::vector<int>, 3> kPlain{{{kC, kM, kK}, {kC, kK, kN}, {kC, k
 const std::array<StepMovement, 3> kMovements{StepMovement::Ring, StepMovement::Bcast,
                                              StepMovement::Get};
 
-/// With chunks that are sent, and computed with where they are stored.
-class SteppingLoops : public testing::TestWithParam<InPlace> {
+/// So many ranks, one after the other, are taken for those of a host: with one each all chunks are
+/// sent.
+class SteppingLoops : public testing::TestWithParam<int> {
 protected:
-  SteppingLoops() { session.setPoison(true); }
+  SteppingLoops() {
+    session.setPoison(true);
+    shareHosts(session);
+  }
+
+  static void shareHosts(Session &session) {
+    const int rank = session.comm().rank();
+    session.setNeighbours(
+        std::make_unique<HostRanks>(rank, session.comm().split(rank / GetParam(), rank)));
+  }
 
   template <class T>
   void check(const SteppingCase &of, int64_t runs = 2, int64_t longest = 0,
@@ -272,13 +304,11 @@ protected:
 
   int64_t ranks() const { return session.comm().size(); }
 
-  Session session{MPI_COMM_WORLD, 1, GetParam()};
+  Session session{MPI_COMM_WORLD, 1};
 };
 
-INSTANTIATE_TEST_SUITE_P(Chunks, SteppingLoops, testing::Values(InPlace::None, InPlace::Host),
-                         [](const testing::TestParamInfo<InPlace> &info) {
-                           return info.param == InPlace::Host ? "inPlace" : "sent";
-                         });
+INSTANTIATE_TEST_SUITE_P(RanksPerHost, SteppingLoops, testing::Values(1, 2, 1000),
+                         testing::PrintToStringParamName());
 
 TEST_P(SteppingLoops, operandsOnALine) {
   for (const StepMovement movement : kMovements)
@@ -372,7 +402,7 @@ TEST_P(SteppingLoops, chunksLargerThanTheEagerLimit) {
 
 TEST_P(SteppingLoops, randomCases) {
   RandomSteppings random(7);
-  for (int trial = 0; trial < 60; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     const SteppingCase of = random.next(ranks());
     SCOPED_TRACE(trial);
     check<double>(of, 3, 0, trial % 2 == 0 ? kWholeMessages : 40);
@@ -381,7 +411,7 @@ TEST_P(SteppingLoops, randomCases) {
 
 TEST_P(SteppingLoops, stepsOfUnequalTimes) {
   RandomSteppings random(11);
-  for (int trial = 0; trial < 20; ++trial) {
+  for (int trial = 0; trial < 12; ++trial) {
     const SteppingCase of = random.next(ranks());
     SCOPED_TRACE(trial);
     check<double>(of, 6, 200);
@@ -418,7 +448,8 @@ TEST_P(SteppingLoops, errorsInTheMiddleDoNotHang) {
   std::deque<Session> sessions;
   for (const StepMovement movement : kMovements)
     for (std::size_t after = 0; after < 2; ++after) {
-      Session &apart = sessions.emplace_back(MPI_COMM_WORLD, 1, GetParam());
+      Session &apart = sessions.emplace_back(MPI_COMM_WORLD, 1);
+      shareHosts(apart);
       const SteppingCase of =
           makeCase(kPlain, {1, 9, 40, 36}, {{ranks()}, 0}, {kM}, kK, 2, {{1, movement, 0}});
       EXPECT_THROW(throwInTheMiddle(apart, of, after), std::runtime_error);

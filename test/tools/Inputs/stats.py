@@ -5,12 +5,12 @@ import sys
 
 RUN = {"ranks": int, "threads": int, "slices": int, "seconds": float, "predicted_seconds": float,
        "setup_seconds": float, "input_seconds": float, "slice_input_seconds": float, "flops": float,
-       "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
-       "peak_bytes": int, "predicted_peak_bytes": int, "tensor_bytes": int,
+       "gflops": float, "bytes_sent": int, "bytes_in_place": int, "messages": int,
+       "wait_seconds": float, "peak_bytes": int, "predicted_peak_bytes": int, "tensor_bytes": int,
        "predicted_tensor_bytes": int, "nodes": list}
 NODE = {"name": str, "algorithm": str, "grid": str, "seconds": float, "flops": float,
-        "gflops": float, "bytes_sent": int, "messages": int, "wait_seconds": float,
-        "predicted_seconds": float, "predicted_bytes": float}
+        "gflops": float, "bytes_sent": int, "bytes_in_place": int, "messages": int,
+        "wait_seconds": float, "predicted_seconds": float, "predicted_bytes": float}
 
 
 def check(values, fields):
@@ -33,7 +33,7 @@ def main():
              ",".join(node["name"] for node in stats["nodes"])]
     if found != [ranks, repeat, nodes]:
         sys.exit(f"ranks, repeat and nodes are {found}")
-    for name in ("bytes_sent", "messages", "flops"):
+    for name in ("bytes_sent", "bytes_in_place", "messages", "flops"):
         if stats[name] != sum(node[name] for node in stats["nodes"]):
             sys.exit(f"{name} is not the sum of the nodes'")
     if not (max(node["predicted_seconds"] for node in stats["nodes"]) <= stats["predicted_seconds"]
