@@ -13,7 +13,8 @@ comments what is right:
     # SOURCE: --einsum=ij,j --sizes=i=3,j=4      einsumc reads this instead of the case's text, which
                                                  says the same as an .ein file
 
-Programs that compute in steps run twice: with chunks that are sent, and in place.
+Programs that compute in steps run twice: with chunks that are sent, and in place; on more than
+four ranks once.
 
 The trees are tiny, so a planner that knows what messages take uses one rank: on an even number of
 ranks, where a run has no options of its own, it is told that they take nothing (Inputs/eager.json).
@@ -137,6 +138,12 @@ def check_stats(file, ranks, in_place):
     check_in_place(stats, in_place)
 
 
+def places(ranks):
+    """Both; of many ranks, which take long on few cores, one."""
+    both = [["--in-place=none"], ["--in-place=host"]]
+    return both if ranks <= 4 else both[:1] if ranks == 6 else both[1:]
+
+
 def check_in_place(stats, in_place):
     """All ranks are on one host: something of what these algorithms move stays where it is, and
     nothing of what moves before or after a node."""
@@ -181,7 +188,7 @@ def run_case(toolchain, case, ranks, variant, scratch):
     with open(file("prog.cpp")) as program:
         steps = "ec::SteppingLoop" in program.read()
     expected, magnitude = case.expected(), case.expected(absolute=True)
-    for in_place in [["--in-place=none"], ["--in-place=host"]] if steps else [[]]:
+    for in_place in places(ranks) if steps else [[]]:
         toolchain.launch(file("prog"), ranks, arguments + in_place)
         for name in expected:
             check_output(name, file(f"{name}.out.npy"), expected[name], magnitude[name], case.dtype)

@@ -289,6 +289,12 @@ protected:
     shareHosts(session);
   }
 
+  void SetUp() override {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    if (ranks() > 4 && GetParam() == 2 && !name.starts_with("randomCases"))
+      GTEST_SKIP() << "random cases are enough of that: many ranks on few cores take long";
+  }
+
   static void shareHosts(Session &session) {
     const int rank = session.comm().rank();
     session.setNeighbours(
@@ -402,7 +408,7 @@ TEST_P(SteppingLoops, chunksLargerThanTheEagerLimit) {
 
 TEST_P(SteppingLoops, randomCases) {
   RandomSteppings random(7);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < (ranks() > 4 ? 20 : 40); ++trial) {
     const SteppingCase of = random.next(ranks());
     SCOPED_TRACE(trial);
     check<double>(of, 3, 0, trial % 2 == 0 ? kWholeMessages : 40);
