@@ -150,7 +150,7 @@ def check_in_place(stats, in_place):
     for node in stats["nodes"]:
         bytes_in_place = node["bytes_in_place"]
         wrong = bytes_in_place > (node["bytes_sent"] if in_place == ["--in-place=host"] else 0)
-        if node["algorithm"] in ("local", "dist_c", "tp1d", "tp2d", "reduce_k"):
+        if node["algorithm"] in ("local", "dist_c"):
             wrong = wrong or bytes_in_place > 0
         if in_place == ["--in-place=host"] and node["algorithm"] in (
                 "ring_m", "ring_n", "ring_k", "cannon", "summa", "rotating", "master_worker"):
