@@ -14,6 +14,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 namespace einsumc {
 
@@ -136,15 +137,13 @@ HostView::HostView(const Communicator &host, std::span<std::byte> own, HostMemor
     unmapOthers();
 }
 
-HostView::~HostView() {
-  if (isWhole)
-    unmapOthers();
-}
+HostView::~HostView() { unmapOthers(); }
 
 void HostView::unmapOthers() {
   for (std::size_t place = 0; place < memories.size(); ++place)
-    if (place != ownPlace && !memories[place].empty())
-      munmap(memories[place].data(), memories[place].size());
+    if (const auto memory = std::exchange(memories[place], {});
+        place != ownPlace && !memory.empty())
+      munmap(memory.data(), memory.size());
 }
 
 } // namespace einsumc

@@ -12,6 +12,17 @@
 
 namespace einsumc {
 
+std::unique_ptr<Communicator> splitAlong(const Communicator &comm, const Grid &grid,
+                                         std::size_t axis, int64_t rank, bool takesPart) {
+  int color = MPI_UNDEFINED, key = 0;
+  if (takesPart) {
+    std::vector<int64_t> place = grid.coordinates(rank);
+    key = static_cast<int>(std::exchange(place[axis], 0));
+    color = static_cast<int>(grid.rankAt(place));
+  }
+  return comm.split(color, key);
+}
+
 HostRanks::HostRanks(const Communicator &world) : HostRanks(world.rank(), world.splitByNode()) {}
 
 HostRanks::HostRanks(int64_t ownRank, std::unique_ptr<Communicator> of)
@@ -30,9 +41,10 @@ std::optional<std::size_t> HostRanks::placeOf(int64_t rank) const {
 bool HostRanks::isLineHere(const Grid &grid, std::size_t axis, int64_t rank) const {
   if (!grid.contains(rank))
     return false;
-  const int64_t first = rank - grid.coordinates(rank)[axis] * grid.stride(axis);
+  const int64_t stride = grid.stride(axis);
+  const int64_t first = rank - grid.coordinates(rank)[axis] * stride;
   for (int64_t c = 0; c < grid.extents[axis]; ++c)
-    if (!placeOf(first + c * grid.stride(axis)))
+    if (!placeOf(first + c * stride))
       return false;
   return true;
 }
@@ -47,18 +59,8 @@ const Communicator *HostRanks::line(const Grid &grid, std::size_t axis) {
   key.push_back(static_cast<int64_t>(axis));
   const auto [found, isNew] = lines.try_emplace(std::move(key), nullptr);
   if (isNew)
-    found->second = makeLine(grid, axis);
+    found->second = splitAlong(*host, grid, axis, ownRank, isLineHere(grid, axis, ownRank));
   return found->second.get();
-}
-
-std::unique_ptr<Communicator> HostRanks::makeLine(const Grid &grid, std::size_t axis) const {
-  int color = MPI_UNDEFINED, key = 0;
-  if (isLineHere(grid, axis, ownRank)) {
-    const int64_t coordinate = grid.coordinates(ownRank)[axis];
-    color = static_cast<int>(ownRank - coordinate * grid.stride(axis));
-    key = static_cast<int>(coordinate);
-  }
-  return host->split(color, key);
 }
 
 } // namespace einsumc

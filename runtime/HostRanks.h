@@ -19,6 +19,11 @@
 
 namespace einsumc {
 
+/// Of a communicator's ranks those along an axis of a grid through a rank of the world, by their
+/// coordinates; nothing for one that takes no part. Collective over \p comm.
+std::unique_ptr<Communicator> splitAlong(const Communicator &comm, const Grid &grid,
+                                         std::size_t axis, int64_t rank, bool takesPart);
+
 /// The ranks of this rank's host.
 class HostRanks {
 public:
@@ -40,7 +45,6 @@ public:
 
 private:
   bool isLineHere(const Grid &grid, std::size_t axis, int64_t rank) const;
-  std::unique_ptr<Communicator> makeLine(const Grid &grid, std::size_t axis) const;
 
   int64_t ownRank;
   std::unique_ptr<Communicator> host;

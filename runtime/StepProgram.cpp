@@ -466,17 +466,13 @@ StepProgram<T>::meansOf(const Session &session, const Stepping &stepping, std::s
     if (const Communicator *const line = host->line(grid, traveller.axis);
         line != nullptr && view.isComplete())
       result.inPlace = {host, line, &view, tensor.offset()};
+    if (view.isComplete() && host->comm().size() == session.comm().size())
+      return result; // All lines are on this host.
   }
   const bool isOneSided = traveller.movement == StepMovement::Get;
-  if (traveller.movement == StepMovement::Bcast || isOneSided) {
-    int color = MPI_UNDEFINED, key = 0;
-    if (grid.contains(session.rank())) {
-      std::vector<int64_t> place = grid.coordinates(session.rank());
-      key = static_cast<int>(std::exchange(place[traveller.axis], 0));
-      color = static_cast<int>(grid.rankAt(place));
-    }
-    result.group = session.comm().split(color, key);
-  }
+  if (traveller.movement == StepMovement::Bcast || isOneSided)
+    result.group = splitAlong(session.comm(), grid, traveller.axis, session.rank(),
+                              grid.contains(session.rank()));
   if (isOneSided) {
     const ChunkMemory memory = chunkMemory(stepping, t);
     const std::size_t stage =

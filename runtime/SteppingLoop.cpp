@@ -181,13 +181,12 @@ private:
     clear(step.c);
   }
 
-  static void clear(const BlockView<T> &part, std::size_t position = 0, int64_t offset = 0) {
-    if (position == part.box().size()) {
-      part.data()[offset] = 0;
-      return;
-    }
-    for (int64_t i = 0; i < part.box()[position].size(); ++i)
-      clear(part, position + 1, offset + i * part.stride(position));
+  static void clear(const BlockView<T> &part) {
+    std::vector<CopyLoop> loops;
+    for (std::size_t p = 0; p < part.box().size(); ++p)
+      loops.push_back({part.box()[p].size(), part.stride(p), 0});
+    const T zero{0};
+    copyStrided<T>(part.data(), &zero, std::span<const CopyLoop>(loops));
   }
 
   // The communication thread's side.

@@ -98,8 +98,9 @@ struct Machine {
   const CacheLevel *lastFastCache() const;
   /// The slowest that so many ranks, one after the other, have between them.
   const Link &linkOf(int64_t ranks) const {
-    return ranks <= ranksPerNode ? withinNode : betweenNodes;
+    return isWithinNode(ranks) ? withinNode : betweenNodes;
   }
+  bool isWithinNode(int64_t ranks) const { return ranks <= ranksPerNode; }
   bool operator==(const Machine &) const = default;
 };
 

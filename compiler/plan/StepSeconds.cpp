@@ -78,7 +78,7 @@ double StepSeconds::loadOf(const Stepping &stepping) const {
       continue;
     // The ranks of a line are neighbours, or as far apart as the axes inside are long.
     const int64_t span = grid.stride(traveller.axis) * grid.extents[traveller.axis];
-    if (span <= machine.ranksPerNode && canStayInPlace(stepping, traveller)) // Nobody copies it.
+    if (machine.isWithinNode(span) && canStayInPlace(stepping, traveller)) // Nobody copies it.
       continue;
     ofThreads += machine.linkOf(span).load * static_cast<double>(foreignElements(traveller));
     ofMemory += 2 * copiedElements(stepping, traveller, steps) / machine.memoryBandwidth;
