@@ -36,24 +36,6 @@ bool isFile(const struct stat &status, const HostMemory::Address &address) {
          static_cast<int64_t>(status.st_ino) == address.file;
 }
 
-/// Maps what another process has; empty where that is not possible. Processes that do not see each
-/// other by their numbers, as in containers of their own, find nothing, or another file.
-std::span<std::byte> mapOther(const HostMemory::Address &address, std::size_t bytes) {
-  const std::string name =
-      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
-  struct stat status{};
-  if (stat(name.c_str(), &status) != 0 || !isFile(status, address))
-    return {};
-  const int descriptor = open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (descriptor < 0)
-    return {};
-  const bool isStillIt = fstat(descriptor, &status) == 0 && isFile(status, address);
-  const std::span<std::byte> memory =
-      isStillIt ? mapFile(descriptor, bytes) : std::span<std::byte>();
-  close(descriptor); // The mapping stays.
-  return memory;
-}
-
 /// A file that is larger than the limit of files ends its process by a signal.
 bool isWithinFileLimit(std::size_t bytes) {
   rlimit limit{};
@@ -106,6 +88,22 @@ void HostMemory::closeToOthers() {
   descriptor = -1;
 }
 
+std::span<std::byte> HostMemory::map(const Address &address, std::size_t bytes) {
+  const std::string name =
+      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  struct stat status{};
+  if (stat(name.c_str(), &status) != 0 || !isFile(status, address))
+    return {};
+  const int descriptor = open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor < 0)
+    return {};
+  const bool isStillIt = fstat(descriptor, &status) == 0 && isFile(status, address);
+  const std::span<std::byte> memory =
+      isStillIt ? mapFile(descriptor, bytes) : std::span<std::byte>();
+  close(descriptor); // The mapping stays.
+  return memory;
+}
+
 HostView::HostView(const Communicator &host, std::span<std::byte> own, HostMemory *origin)
     : ownPlace(static_cast<std::size_t>(host.rank())),
       memories(static_cast<std::size_t>(host.size())) {
@@ -125,7 +123,7 @@ HostView::HostView(const Communicator &host, std::span<std::byte> own, HostMemor
       continue;
     const HostMemory::Address there{of[1], of[2], of[3], of[4]};
     if (there.descriptor >= 0)
-      memories[place] = place == ownPlace ? own : mapOther(there, bytes);
+      memories[place] = place == ownPlace ? own : HostMemory::map(there, bytes);
     isWhole = isWhole && !memories[place].empty();
   }
   int64_t lacks = isWhole ? 0 : 1;

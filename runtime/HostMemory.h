@@ -38,6 +38,10 @@ public:
     int64_t file = 0;
   };
   Address address() const;
+  /// Maps what a process of this host has there, for whoever unmaps it; empty where that is not
+  /// possible. Processes that do not see each other by their numbers, as in containers of their
+  /// own, find nothing, or another file.
+  static std::span<std::byte> map(const Address &address, std::size_t bytes);
   /// From now on no further process finds it: a process has few descriptors.
   void closeToOthers();
 

@@ -13,15 +13,18 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -121,18 +124,30 @@ TEST_F(HostMemories, noMoreThanThereIs) {
 
 /// Mapped by all, it needs no descriptor any more.
 TEST_F(HostMemories, keepsNoDescriptors) {
-  std::vector<Buffer> buffers;
-  for (int i = 0; i < 3; ++i) {
-    buffers.emplace_back(ledger, 4096, MemoryUse::Travellers);
-    ASSERT_TRUE(buffers.back().hostView(host.comm()).isComplete());
-  }
-  const auto memory = HostMemory::make(4096);
-  const int64_t before = memory->address().descriptor;
-  memory->closeToOthers();
-  EXPECT_EQ(memory->address().descriptor, -1);
-  const auto other = HostMemory::make(4096);
-  EXPECT_EQ(other->address().descriptor, before);
+  const auto nextDescriptor = [] { return HostMemory::make(4096)->address().descriptor; };
+  const int64_t before = nextDescriptor();
+  const Buffer buffer(ledger, 4096, MemoryUse::Travellers);
+  EXPECT_NE(nextDescriptor(), before);
+  ASSERT_TRUE(buffer.hostView(host.comm()).isComplete());
+  EXPECT_EQ(nextDescriptor(), before);
   barrier(comm);
+}
+
+/// All or none, also where one rank alone has no room for what others have.
+TEST_F(HostMemories, oneRankThatCannotMapIsEnough) {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  const Buffer buffer(ledger, kBytes, MemoryUse::Travellers);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  if (rank() == 1) {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit = before;
+    limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + kBytes / 2;
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  EXPECT_FALSE(buffer.hostView(host.comm()).isComplete());
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 /// What another process' number and descriptor lead to may be another file.
@@ -144,6 +159,17 @@ TEST_F(HostMemories, addressesNameTheFile) {
   EXPECT_NE(a.descriptor, b.descriptor);
   EXPECT_NE(std::pair(a.device, a.file), std::pair(b.device, b.file));
   EXPECT_EQ(HostMemory::make(0), nullptr);
+  const std::span<std::byte> mapped = HostMemory::map(a, 4096);
+  ASSERT_EQ(mapped.size(), 4096U);
+  one->data()[7] = std::byte{42};
+  EXPECT_EQ(mapped[7], std::byte{42});
+  munmap(mapped.data(), mapped.size());
+  HostMemory::Address wrong = a;
+  wrong.file = b.file;
+  EXPECT_TRUE(HostMemory::map(wrong, 4096).empty());
+  wrong = a;
+  ++wrong.device;
+  EXPECT_TRUE(HostMemory::map(wrong, 4096).empty());
 }
 
 TEST_F(HostMemories, linesOfAGrid) {
