@@ -88,6 +88,16 @@ void requireDistinct(const Arguments &arguments) {
     add(file);
 }
 
+/// An option that takes one of some words. CLI11's own for enumerations print their values, too.
+template <class T>
+void addChoice(CLI::App &app, const char *name, T &value, const std::map<std::string, T> &choices,
+               const char *help) {
+  app.add_option_function<std::string>(
+         name, [&value, choices](const std::string &word) { value = choices.at(word); }, help)
+      ->type_name("WHERE")
+      ->check(CLI::IsMember(choices));
+}
+
 std::string footer(const ProgramDescription &description) {
   return "Inputs: " + listTensors(description, true) +
          "\nOutputs: " + listTensors(description, false) + "\nCompiled for " +
@@ -124,21 +134,16 @@ Arguments parseArguments(const ProgramDescription &description, std::vector<std:
   app.add_option("--wait-limit", waitLimit,
                  "End the job when a rank has waited so long without a message (default: never)")
       ->type_name("SECONDS");
-  app.add_option(
-         "--communication-core", arguments.communicationCore,
-         "auto (default), shared or reserved: whether each rank leaves a core to the thread "
-         "that moves tensors while others compute")
-      ->type_name("WHERE")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, CommunicationCore>{{"auto", CommunicationCore::Auto},
-                                                   {"shared", CommunicationCore::Shared},
-                                                   {"reserved", CommunicationCore::Reserved}}));
-  app.add_option("--in-place", arguments.inPlace,
-                 "host (default) or none: whether ranks of a host compute with each other's "
-                 "chunks where they lie, or are sent them")
-      ->type_name("WHERE")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, InPlace>{{"host", InPlace::Host}, {"none", InPlace::None}}));
+  addChoice(app, "--communication-core", arguments.communicationCore,
+            {{"auto", CommunicationCore::Auto},
+             {"shared", CommunicationCore::Shared},
+             {"reserved", CommunicationCore::Reserved}},
+            "Whether each rank leaves a core to the thread that moves tensors while others compute "
+            "(default auto)");
+  addChoice(app, "--in-place", arguments.inPlace,
+            {{"host", InPlace::Host}, {"none", InPlace::None}},
+            "Whether ranks of a host compute with each other's chunks where they lie, or are sent "
+            "them (default host)");
   app.add_flag("--describe", arguments.describe,
                "Print hosts and binding, tensors, nodes and plan; do not run");
 
