@@ -13,8 +13,8 @@ comments what is right:
     # SOURCE: --einsum=ij,j --sizes=i=3,j=4      einsumc reads this instead of the case's text, which
                                                  says the same as an .ein file
 
-Programs that compute in steps run twice: with chunks that are sent, and in place; on more than
-four ranks once.
+Programs that compute in steps run with chunks that are sent, and on two to four ranks again with
+chunks in place.
 
 The trees are tiny, so a planner that knows what messages take uses one rank: on an even number of
 ranks, where a run has no options of its own, it is told that they take nothing (Inputs/eager.json).
@@ -139,9 +139,8 @@ def check_stats(file, ranks, in_place):
 
 
 def places(ranks):
-    """Both; of many ranks, which take long on few cores, one."""
-    both = [["--in-place=none"], ["--in-place=host"]]
-    return both if ranks <= 4 else both[:1] if ranks == 6 else both[1:]
+    """Both on some ranks: many take long on few cores."""
+    return [["--in-place=none"]] + ([["--in-place=host"]] if 1 < ranks <= 4 else [])
 
 
 def check_in_place(stats, in_place):
