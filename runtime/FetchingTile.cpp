@@ -60,7 +60,7 @@ private:
     constexpr std::uintptr_t kLine = 64;
     const auto first = reinterpret_cast<std::uintptr_t>(from);
     for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
-      __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting);
+      __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting, 2);
   }
 
   const T *next;
