@@ -84,13 +84,15 @@ public:
           bool maySplitSums)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
         limits(machine, elementBytes), isSerial(isSerial),
+        threads(std::max(machine.threads, kFewThreads)),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
         maySplitSums(maySplitSums), leastBatch(dims.size(), 1), block(dims) {}
 
   BlockChoice run() {
-    if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial, enoughTasks))
+    if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
+                                     isSerial ? 1 : enoughTasks))
       return std::move(*fetched);
     std::optional<BlockChoice> inScratch;
     if (const auto written = writtenBlocks()) {
@@ -125,8 +127,7 @@ private:
   }
 
   void evenParts(bool rowsOutside) {
-    evenTasks(dims, toDouble(elementBytes), rowsOutside, std::max(machine.threads, kFewThreads),
-              rowSteps().vector, block.counts);
+    evenTasks(dims, toDouble(elementBytes), rowsOutside, threads, rowSteps().vector, block.counts);
   }
 
   BlockChoice choiceOf() const {
@@ -442,7 +443,7 @@ private:
   int64_t elementBytes;
   const BlockLimits limits;
   bool isSerial;
-  int64_t enoughTasks, enoughSums;
+  int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
   DimCounts leastBatch; ///< by dim: indices of a batch that make runs which are not short
   BlockCounts block;

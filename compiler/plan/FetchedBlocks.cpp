@@ -7,6 +7,7 @@
 #include "compiler/plan/FetchedBlocks.h"
 
 #include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
 
@@ -36,9 +37,9 @@ constexpr double kFullVectors = 0.85;
 
 class Blocks {
 public:
-  Blocks(const WorkDims &dims, int64_t elementBytes, const BlockLimits &limits, bool isSerial,
+  Blocks(const WorkDims &dims, int64_t elementBytes, const BlockLimits &limits, int64_t threads,
          int64_t enoughTasks)
-      : dims(dims), elementBytes(elementBytes), limits(limits), isSerial(isSerial),
+      : dims(dims), elementBytes(elementBytes), limits(limits), threads(threads),
         enoughTasks(enoughTasks), block(dims) {}
 
   std::optional<BlockChoice> run() {
@@ -56,9 +57,8 @@ private:
     const bool isFewTimes = n <= std::min(kFetchedColumns, m);
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
     // Enough rows for tiles that fetch others, and for the team, which shares nothing else.
-    const bool isTall =
-        m >= kLeastFetchedM &&
-        (isSerial || dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks);
+    const bool isTall = m >= kLeastFetchedM &&
+                        dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks;
     const bool isLong = dims.runAlong(DimClass::M, Role::A) * elementBytes >= kFetchedBytesInRow;
     const int64_t columns = roundUp(n, tiles::kFetchingColumns);
     const bool isRightCached =
@@ -117,8 +117,8 @@ private:
       growRunOfLeft(kFetchedRow, rows);
     }
     block.fill(DimClass::M, Role::A, rows, {kShortestRow});
-    if (!isSerial)
-      cutRunsOfLeft();
+    alignRunsOfLeft();
+    cutRunsOfLeft();
     growTasks();
     if (!choice.resultThroughScratch) // A task is one block.
       block.counts = choice.taskCounts;
@@ -143,29 +143,72 @@ private:
       if (part >= count || least >= count)
         continue;
       part = std::max(part, least);
-      const int64_t shortest = std::max(least, ceilDiv(2 * part, 3));
-      for (int64_t shorter = part; isInRow && shorter >= shortest; --shorter)
-        if (limits.fullness(shorter * inRow) > limits.fullness(part * inRow))
-          part = shorter;
-      count = part;
+      count = isInRow ? fullPart(part, inRow, std::max(least, ceilDiv(2 * part, 3))) : part;
+    }
+  }
+
+  /// The indices of a dim, from so many to at least \p shortest, with which rows fill vectors best.
+  int64_t fullPart(int64_t part, int64_t inRow, int64_t shortest) const {
+    for (int64_t shorter = part; shorter >= shortest; --shorter)
+      if (limits.fullness(shorter * inRow) > limits.fullness(part * inRow))
+        part = shorter;
+    return part;
+  }
+
+  /// Cuts rows of L into whole vectors, if need be into rows of half the length: those that begin
+  /// in the midst of cache lines take the processor half as long again.
+  void alignRunsOfLeft() {
+    int64_t run = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
+      if (dims.stride(Role::A, dim) != run)
+        return;
+      int64_t &count = block.counts[dim];
+      if (count < dims.extent(dim)) {
+        const int64_t aligned = fullPart(count, run, ceilDiv(count, 2));
+        count = limits.fullness(aligned * run) == 1 ? aligned : count;
+        return;
+      }
+      run *= count;
     }
   }
 
   /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
-  /// a product: first those that follow each other in L.
+  /// a product, or to some more where the threads then have more equal shares: first those that
+  /// follow each other in L.
   void growTasks() {
     choice.taskCounts = block.counts;
     int64_t left = block.tasks();
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
       const int64_t blocks = ceilDiv(dims.extent(dim), block.counts[dim]);
-      const int64_t most = isSerial ? blocks : std::clamp<int64_t>(left / enoughTasks, 1, blocks);
+      const int64_t most = std::clamp<int64_t>(left / enoughTasks, 1, blocks);
       if (most < blocks && most == 1)
         return;
       const int64_t parts = ceilDiv(blocks, most);
-      choice.taskCounts[dim] =
-          std::min(dims.extent(dim), block.counts[dim] * ceilDiv(blocks, parts));
+      choice.taskCounts[dim] = evenPart(dim, parts);
       left = left / blocks * parts;
     }
+  }
+
+  /// The indices of a dim that tasks have if these are so many or at most half as many more: of
+  /// whole blocks, unless a task is one.
+  int64_t evenPart(std::size_t dim, int64_t parts) const {
+    constexpr double kWorth = 0.99;
+    const int64_t rows = dims.isUnit(Role::A, dim) ? kShortestRow : 1;
+    const int64_t step = choice.resultThroughScratch ? block.counts[dim] : rows;
+    const int64_t blocks = ceilDiv(dims.extent(dim), block.counts[dim]);
+    DimCounts counts = choice.taskCounts;
+    int64_t best = 0;
+    double bestShare = 0;
+    for (int64_t more = parts; more <= std::min(blocks, parts + parts / 2); ++more) {
+      counts[dim] = std::min(dims.extent(dim), roundUp(ceilDiv(dims.extent(dim), more), step));
+      const double share =
+          largestShare(dims, toDouble(elementBytes), counts, /*rowsOutside=*/false, threads);
+      if (best == 0 || share < kWorth * bestShare) {
+        best = counts[dim];
+        bestShare = share;
+      }
+    }
+    return best;
   }
 
   /// Takes indices of the dims along which L is contiguous, up to so many elements of it.
@@ -183,8 +226,7 @@ private:
   const WorkDims &dims;
   const int64_t elementBytes;
   const BlockLimits &limits;
-  const bool isSerial;
-  const int64_t enoughTasks;
+  const int64_t threads, enoughTasks;
   BlockCounts block;
   BlockChoice choice;
 };
@@ -192,9 +234,9 @@ private:
 } // namespace
 
 std::optional<BlockChoice> fetchedBlocks(const WorkDims &dims, int64_t elementBytes,
-                                         const BlockLimits &limits, bool isSerial,
+                                         const BlockLimits &limits, int64_t threads,
                                          int64_t enoughTasks) {
-  return Blocks(dims, elementBytes, limits, isSerial, enoughTasks).run();
+  return Blocks(dims, elementBytes, limits, threads, enoughTasks).run();
 }
 
 } // namespace einsumc

@@ -18,10 +18,9 @@ namespace einsumc {
 /// memory during the product. None if packing L takes little of the time, or it cannot be read in
 /// long enough rows.
 /// \param dims with A as L
-/// \param isSerial one thread computes all
-/// \param enoughTasks that keep the threads busy
+/// \param enoughTasks that keep so many threads busy; both are 1 where one thread computes all
 std::optional<BlockChoice> fetchedBlocks(const WorkDims &dims, int64_t elementBytes,
-                                         const BlockLimits &limits, bool isSerial,
+                                         const BlockLimits &limits, int64_t threads,
                                          int64_t enoughTasks);
 
 } // namespace einsumc

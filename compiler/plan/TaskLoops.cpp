@@ -108,11 +108,17 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
   return loops;
 }
 
+double largestShare(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                    bool rowsOutside, int64_t threads) {
+  const DimIndices loops = taskLoops(dims, elementBytes, counts, rowsOutside);
+  return TaskWork(dims, counts, loops).ofLargest(threads);
+}
+
 void evenTasks(const WorkDims &dims, double elementBytes, bool rowsOutside, int64_t threads,
                int64_t vector, DimCounts &counts) {
   constexpr double kWorth = 0.96; // Blocks of other lengths are less full.
   const auto largest = [&](const DimCounts &of) {
-    return TaskWork(dims, of, taskLoops(dims, elementBytes, of, rowsOutside)).ofLargest(threads);
+    return largestShare(dims, elementBytes, of, rowsOutside, threads);
   };
   double most = largest(counts);
   for (const std::size_t dim : taskLoops(dims, elementBytes, counts, rowsOutside)) {

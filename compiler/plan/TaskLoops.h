@@ -17,6 +17,10 @@ namespace einsumc {
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                      bool rowsOutside);
 
+/// The work of the thread with the most: a number to compare.
+double largestShare(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                    bool rowsOutside, int64_t threads);
+
 /// Makes the parts of dims equal where the thread with the most work then has much less: each
 /// computes as many tasks as the others, or one more, in the order of the loops.
 /// \param vector what parts of the dim along which C is written are multiples of
