@@ -38,15 +38,44 @@ private:
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K,
                   dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
-    // Enough tasks for a team, from the dims that no kernel vectorises over last.
-    for (NestSide *side : {&nest.n, &nest.m, &nest.c}) {
+    cutForTeam();
+    growSums();
+  }
+
+  /// Makes enough tasks for a team, first of the dims that are slowest in the largest tensor: its
+  /// rows stay long.
+  void cutForTeam() {
+    constexpr int64_t kLeast = 16;
+    std::array sides = {&nest.n, &nest.m, &nest.c};
+    const Role role = largestTensor(dims);
+    llvm::stable_sort(sides, [&](const NestSide *x, const NestSide *y) {
+      return strideOf(role, *x) > strideOf(role, *y);
+    });
+    for (NestSide *side : sides) {
       if (side->dims.empty() || taskCount() >= enough)
         continue;
       SideDim &cut = side->dims.front();
       const int64_t extent = dims.extent(cut.dim);
-      cut.count = std::max<int64_t>(std::min<int64_t>(cut.count, 16), ceilDiv(extent, 4 * enough));
+      const int64_t tasks = dims.isUnit(role, cut.dim) ? enough : 4 * enough;
+      cut.count = std::max(std::min(cut.count, kLeast), ceilDiv(extent, tasks));
       cut.count = std::min(cut.count, extent);
     }
+  }
+
+  int64_t strideOf(Role role, const NestSide &side) const {
+    return side.dims.empty() ? 0 : dims.stride(role, side.dims.front().dim);
+  }
+
+  /// Takes longer sums where each element of the largest tensor is used once, in rows that are
+  /// gone through as they lie, if the threads do not share them.
+  void growSums() {
+    const bool isUsedOnce =
+        std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) == 1;
+    const bool isBatch = dims[dims.fastest(largestTensor(dims))].dimClass == DimClass::C;
+    if (!isUsedOnce || isBatch || nest.k.dims.empty() || (!nest.serial && taskCount() < enough))
+      return;
+    SideDim &sums = nest.k.dims.front();
+    sums.count = std::min(dims.extent(sums.dim), kStreamedSums);
   }
 
   NestSide side(DimClass dimClass, Role role) const {

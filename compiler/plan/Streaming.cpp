@@ -19,15 +19,10 @@ namespace {
 constexpr int64_t kNarrow = 4;
 constexpr std::array kRoles = {Role::A, Role::B, Role::C};
 
-Role largest(const WorkDims &dims) {
-  return *std::max_element(kRoles.begin(), kRoles.end(),
-                           [&](Role a, Role b) { return dims.elements(a) < dims.elements(b); });
-}
-
 /// Whether kernels on the tensors in place go along vectors of the largest one: another one with
 /// which it shares its fastest dim must be contiguous along it, too.
 bool isVectorised(const WorkDims &dims) {
-  const Role role = largest(dims);
+  const Role role = largestTensor(dims);
   const std::size_t unit = dims.fastest(role);
   switch (dims[unit].dimClass) {
   case DimClass::C:
@@ -47,7 +42,7 @@ bool isVectorised(const WorkDims &dims) {
 bool goesInRuns(const WorkDims &dims, double shortest) {
   constexpr double kShare = 0.25;
   const DimCounts counts = streamedCounts(dims);
-  const double most = dims.elements(largest(dims));
+  const double most = dims.elements(largestTensor(dims));
   return llvm::all_of(kRoles, [&](Role role) {
     return dims.elements(role) < kShare * most || dims.run(role, counts) >= shortest;
   });
@@ -80,11 +75,16 @@ bool goesInPlace(const WorkDims &dims) {
   if (!isVectorised(dims))
     return false;
   return canReorder(dims)
-             ? dims.extent(dims.fastest(largest(dims))) >= kVectors && goesInRuns(dims, kLongRun)
+             ? dims.extent(dims.fastest(largestTensor(dims))) >= kVectors && goesInRuns(dims, kLongRun)
              : goesInRuns(dims, kShortRun);
 }
 
 } // namespace
+
+Role largestTensor(const WorkDims &dims) {
+  return *std::max_element(kRoles.begin(), kRoles.end(),
+                           [&](Role a, Role b) { return dims.elements(a) < dims.elements(b); });
+}
 
 DimCounts streamedCounts(const WorkDims &dims) {
   DimCounts counts(dims.size(), 1);

@@ -11,8 +11,12 @@
 
 namespace einsumc {
 
-/// Elements at a time of kernels that stream through memory.
-constexpr int64_t kStream = 2048;
+/// Elements at a time of kernels that stream through memory; and sums, where rows that are used
+/// once go on for so long: a processor fetches them the faster from memory the longer they are.
+constexpr int64_t kStream = 2048, kStreamedSums = 16384;
+
+/// The tensor with the most elements.
+Role largestTensor(const WorkDims &dims);
 
 /// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
 DimCounts streamedCounts(const WorkDims &dims);
