@@ -8,6 +8,7 @@
 #define EINSUMC_RUNTIME_COPYKERNELS_H
 
 #include "CopyLoops.h"
+#include "EvenPieces.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 
@@ -165,6 +166,11 @@ void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
   }
 }
 
+/// Whether rows of a target, \p apart elements from each other, begin where packets do.
+template <class T> bool beginPackets(const T *target, int64_t apart) {
+  return reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0 && apart % kPacket<T> == 0;
+}
+
 /// The same for squares of a cache line a side. Every line of source and target is touched once:
 /// with steps of a power of two, where few lines stay cached, it would not be there a second time.
 template <class T, class Op>
@@ -179,9 +185,7 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom) {
       for (int x = 0; x < kSize; x += kStep)
         put(target + y * yTo + x, simd::loadAs<Packet<T>>(buffer + y * kSize + x));
   };
-  const bool isAligned =
-      (reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0) && yTo % kPacket<T> == 0;
-  if (Op::isPastCaches && isAligned)
+  if (Op::isPastCaches && beginPackets(target, yTo))
     write([](T *packet, Packet<T> value) { simd::storePastCaches(packet, value); });
   else
     write([](T *packet, Packet<T> value) {
@@ -204,6 +208,52 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
           body(std::min(x, xLast), std::min(y, yLast));
 }
 
+/// A transpose past the caches into rows that begin anywhere in cache lines. As many of them as a
+/// line of the source has are brought together in a strip, and written from there one after the
+/// other.
+/// \pre both extents are at least kPacket
+template <class T>
+void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, int64_t ahead,
+                     LineWriter<T> &lines) noexcept {
+  constexpr int64_t kSize = kPacket<T>, kRows = kCacheLine<T>, kMost = 4096 / sizeof(T);
+  alignas(64) T strip[kRows * (kMost + kRows)];
+  // Rows that are neighbours in the target are in the strip, too; others do not compete for the
+  // same places of a cache.
+  const bool areNeighbours = y.to == x.extent && x.extent <= kMost;
+  const int64_t inStrip = areNeighbours ? x.extent : kMost + kRows;
+  EvenPieces(x.extent, kMost).forEach([&](int64_t firstX, int64_t length) {
+    for (int64_t firstY = 0; firstY < y.extent; firstY += kRows) {
+      const int64_t rows = std::min(kRows, y.extent - firstY);
+      // Packets at the ends begin earlier, in a strip of few rows with some that are written.
+      const int64_t begin = std::min(firstY, y.extent - kSize);
+      const int64_t end = firstY + rows - begin;
+      const T *const from = source + firstX * x.from + begin;
+      const bool isLast = firstY + kRows >= y.extent;
+      const int64_t next = isLast ? ahead - begin : kRows;
+      for (int64_t toX = 0; toX < length; toX += kSize) {
+        const int64_t x0 = std::min(toX, length - kSize);
+        for (int64_t i = x0; i < x0 + kSize; ++i) {
+          if (isLast)
+            __builtin_prefetch(from + i * x.from + next, 0, 2);
+          __builtin_prefetch(from + i * x.from + next + kRows - 1, 0, 2);
+        }
+        for (int64_t toY = 0; toY < end; toY += kSize) {
+          const int64_t y0 = std::min(toY, end - kSize);
+          transposePackets<T, Overwrite>(strip + x0 + y0 * inStrip, inStrip,
+                                         from + x0 * x.from + y0, x.from);
+        }
+      }
+      const T *const written = strip + (firstY - begin) * inStrip;
+      T *const to = target + firstX + firstY * y.to;
+      if (areNeighbours)
+        lines.write(to, written, rows * length);
+      else
+        for (int64_t row = 0; row < rows; ++row)
+          lines.write(to + row * y.to, written + row * inStrip, length);
+    }
+  });
+}
+
 /// A transpose: \p x is consecutive in the target, \p y in the source. Past the caches whole lines
 /// are written at a time; else strips of a few rows are read from end to end, whose lines stay in
 /// the first-level cache until they are used up, also where the steps are a power of two.
@@ -211,6 +261,8 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
 template <class T, class Op>
 void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
                int64_t ahead, LineWriter<T> &lines) noexcept {
+  if (Op::isPastCaches && lines.hasLongRuns && !beginPackets(target, y.to))
+    return transposeStrips(target, source, x, y, ahead, lines);
   const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
   const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;

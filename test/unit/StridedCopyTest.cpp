@@ -244,6 +244,16 @@ TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
   this->expectAdd({{300, 517, 1}, {517, 1, 300}});
 }
 
+/// Into rows that begin at cache lines, at vectors and in between, and go on in the next or do not.
+TYPED_TEST(StridedCopyTest, TransposesPastCaches) {
+  for (const int64_t columns : {8, 9, 15, 16, 31, 64, 255, 1024, 1029, 2051})
+    for (int64_t rows = 8; rows <= 40 && !this->HasFailure(); rows += rows < 34 ? 1 : 2)
+      for (const int64_t gap : {0, 1, 8})
+        this->expectCopy({{rows, columns + gap, 1}, {columns, 1, rows + 3}}, pastCaches<TypeParam>,
+                         this->random() % 3 == 0 ? 0 : this->random() % this->kLine);
+  this->expectCopy({{37, 90, 1}, {90, 1, 370}, {10, 3330, 37}}, pastCaches<TypeParam>, 1);
+}
+
 TYPED_TEST(StridedCopyTest, TransposesBeyondTheCaches) {
   this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, serialCopy<TypeParam>);
   this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, parallelCopy<TypeParam>);
