@@ -143,7 +143,7 @@ private:
   std::optional<WrittenBlocks> writtenBlocks() const {
     if (isSerial)
       return std::nullopt;
-    return einsumc::writtenBlocks(dims, elementBytes, limits.panelRows / tiles::kPanelVectors,
+    return einsumc::writtenBlocks(dims, elementBytes, limits.lanes(),
                                   3 * limits.leftBytes / 4 / elementBytes, enoughTasks);
   }
 
@@ -219,9 +219,7 @@ private:
   }
 
   /// Panels and vectors of rows.
-  BlockCounts::Steps rowSteps() const {
-    return {limits.panelRows, limits.panelRows / tiles::kPanelVectors};
-  }
+  BlockCounts::Steps rowSteps() const { return {limits.panelRows, limits.lanes()}; }
 
   void chooseSides() {
     // A block of L that is transposed on its way must have room for rows of both sides.
@@ -370,7 +368,7 @@ private:
     if (choice.sumsInParallel)
       return;
     block.counts = shrunk;
-    while (block.tasks() < enoughTasks && halveBatch(DimCounts(dims.size(), 1)))
+    while (2 * block.tasks() < enoughTasks && halveBatch(DimCounts(dims.size(), 1)))
       ;
   }
 
@@ -470,7 +468,7 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
 }
 
 double BlockLimits::fullness(int64_t rows) const {
-  return toDouble(rows) / toDouble(roundUp(rows, panelRows / tiles::kPanelVectors));
+  return toDouble(rows) / toDouble(roundUp(rows, lanes()));
 }
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,

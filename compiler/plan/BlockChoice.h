@@ -9,6 +9,8 @@
 
 #include "compiler/plan/WorkDims.h"
 
+#include "einsumc/BlockTiles.h"
+
 namespace einsumc {
 
 /// The blocks of a contraction that the processor limits, after Goto and van de Geijn, "Anatomy of
@@ -61,6 +63,8 @@ struct BlockLimits {
   static constexpr int64_t kFewColumns = 96;
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
+  /// Elements of a vector.
+  int64_t lanes() const { return panelRows / tiles::kPanelVectors; }
   /// The share of the lanes that are full in vectors of so many rows.
   double fullness(int64_t rows) const;
 };

@@ -9,6 +9,7 @@
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
+#include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
 
@@ -19,6 +20,8 @@
 namespace einsumc {
 
 namespace {
+
+constexpr double kLineBytes = 64;
 
 class BlockCost {
 public:
@@ -33,6 +36,7 @@ public:
     for (const Role role : {Role::A, Role::B, Role::C})
       cost.memorySeconds += memory.stream(dims.elements(role));
     cost.kernelSeconds = blocks.fetchesLeft ? fetchingSeconds(cost.memorySeconds) : kernelSeconds();
+    cost.lineSeconds = lineSeconds();
     if (blocks.packsLeft)
       cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
     if (blocks.packsRight)
@@ -156,9 +160,33 @@ private:
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
     if (blocks.isPackedInScratch()) // Which stays in the caches.
       return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
-    const double runs = elements / dims.run(Role::C, countsOfProduct());
-    return memory.stream(elements) + memory.rows(runs) +
+    const double run = dims.run(Role::C, countsOfProduct());
+    return memory.stream(elements) + memory.rows(elements / run) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
+  }
+
+  /// Of a result in shorter runs than cache lines the rest of these comes and goes, too: from where
+  /// the tensors are, or from a cache if the next product of a batch or the next task has the
+  /// neighbours.
+  double lineSeconds() const {
+    if (blocks.resultThroughScratch)
+      return 0;
+    const double inLine = kLineBytes / elementBytes;
+    const double run = dims.run(Role::C, countsOfProduct());
+    if (run >= inLine)
+      return 0;
+    const double together = dims.run(Role::C, blocks.counts);
+    const DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, false);
+    const bool isNext = !loops.empty() && toDouble(dims.stride(Role::C, loops.back())) == together;
+    double elements = dims.elements(Role::C);
+    if (isNext || together >= inLine) {
+      elements = threads;
+      for (std::size_t dim = 0; dim < dims.size(); ++dim)
+        elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
+    }
+    const double footprint = kLineBytes * elements / std::min(together, inLine);
+    return MemoryModel(machine, elementBytes, footprint)
+        .stream(2 * (inLine / run - 1) * dims.elements(Role::C) * toDouble(blocks.kBlocks));
   }
 
   /// Products of a batch are written one by one.

@@ -27,8 +27,8 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
                   kFetchedColumns = 256;
 /// Elements of a block along m of an L that is fetched that are enough.
 constexpr int64_t kFetchedM = 4096;
-/// Elements of L next to each other along m that are enough.
-constexpr int64_t kFetchedRow = 384;
+/// Elements of L next to each other along m that come before longer rows of C, and that are enough.
+constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
@@ -111,10 +111,20 @@ private:
                              ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
                              : kFetchedM;
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
+    // Rows of a large C that begin in the midst of lines, which are written in parts at both ends,
+    // come before very long ones of L.
+    const DimIndices rowsOfC = block.contiguousDims(DimClass::M, {Role::C});
+    const bool areInParts = 2 * dims.elements(Role::C) > dims.elements(Role::A) &&
+                            llvm::any_of(rowsOfC, [&](std::size_t dim) {
+                              return dims.extent(dim) % limits.lanes() != 0;
+                            });
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
-      for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C}))
-        block.grow(dim, lengthInC, rows);
-      growRunOfLeft(kFetchedRow, rows);
+      for (const std::size_t dim : rowsOfC)
+        block.grow(dim, areInParts ? 2 * lengthInC : lengthInC, rows);
+      if (areInParts && lengthInC == kShortestRow)
+        growRunOfLeft(kLeastFetchedRow, kMostFetchedRow, rows);
+      else
+        growRunOfLeft(kFetchedRow, kFetchedRow, rows);
     }
     block.fill(DimClass::M, Role::A, rows, {kShortestRow});
     alignRunsOfLeft();
@@ -211,14 +221,16 @@ private:
     return best;
   }
 
-  /// Takes indices of the dims along which L is contiguous, up to so many elements of it.
-  void growRunOfLeft(int64_t wanted, int64_t most) {
+  /// Takes indices of the dims along which L is contiguous, up to so many elements of it, or more
+  /// rather than to cut a dim.
+  void growRunOfLeft(int64_t wanted, int64_t uncut, int64_t most) {
     int64_t run = 1;
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A))
       if (dims.extent(dim) > 1) {
         if (dims.stride(Role::A, dim) != run || run >= wanted)
           return;
-        block.grow(dim, ceilDiv(wanted, run), most);
+        const bool isUncut = run * dims.extent(dim) <= uncut;
+        block.grow(dim, isUncut ? dims.extent(dim) : ceilDiv(wanted, run), most);
         run *= dims.extent(dim);
       }
   }

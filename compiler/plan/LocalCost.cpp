@@ -17,7 +17,9 @@
 
 namespace einsumc {
 
-double LocalCost::seconds() const { return std::max(kernelSeconds + packSeconds, memorySeconds); }
+double LocalCost::seconds() const {
+  return std::max(kernelSeconds + packSeconds, memorySeconds) + lineSeconds;
+}
 
 namespace {
 
@@ -47,7 +49,10 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   LocalCost usual = inUsualRoles(costOf(usualDims), NestKernel::Block);
   LocalCost other = costOf(usualDims.exchanged());
   other.swapped = !isUsuallySwapped;
-  const LocalCost &blocks = other.seconds() < kClearly * usual.seconds() ? other : usual;
+  // What both take is beside the point.
+  const double both = std::min(usual.lineSeconds, other.lineSeconds);
+  const LocalCost &blocks =
+      other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
   if (!mayReorder(dims))
     return blocks;
   const LocalCost alongBatch = reordering();
@@ -68,6 +73,7 @@ LocalCost localCost(const LocalWork &work, const Machine &machine) {
     cost.kernelSeconds *= threads;
     cost.packSeconds *= threads;
     cost.memorySeconds *= threads;
+    cost.lineSeconds *= threads;
   }
   return cost;
 }

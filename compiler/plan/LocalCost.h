@@ -48,6 +48,7 @@ struct LocalCost {
   double kernelSeconds = 0; ///< arithmetic, calls, and writing the result
   double packSeconds = 0;   ///< copies into blocks, and reading across cache lines
   double memorySeconds = 0; ///< every tensor once through the memory or cache that holds it
+  double lineSeconds = 0;   ///< the rest of the cache lines of which the result is written in parts
   bool swapped = false;     ///< B plays L, the operand whose m LIBXSMM wants contiguous
   NestKernel kernel = NestKernel::Block; ///< of a contraction
 

@@ -74,9 +74,9 @@ bool goesInPlace(const WorkDims &dims) {
   constexpr double kShortRun = 32, kLongRun = 1024;
   if (!isVectorised(dims))
     return false;
-  return canReorder(dims)
-             ? dims.extent(dims.fastest(largestTensor(dims))) >= kVectors && goesInRuns(dims, kLongRun)
-             : goesInRuns(dims, kShortRun);
+  return canReorder(dims) ? dims.extent(dims.fastest(largestTensor(dims))) >= kVectors &&
+                                goesInRuns(dims, kLongRun)
+                          : goesInRuns(dims, kShortRun);
 }
 
 } // namespace

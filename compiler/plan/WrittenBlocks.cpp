@@ -26,13 +26,14 @@ constexpr int64_t kMostSums = 256;
 constexpr double kLargeResult = 16 << 20, kByFar = 2, kShortTile = 512;
 constexpr int64_t kFewSums = 128;
 /// Bytes of runs that are worth the way through scratch, and how many times as long as those of a
-/// kernel's tile they are; bytes of runs that tiles write as well by themselves.
-constexpr double kLongRun = 160, kLonger = 2;
+/// kernel's tile they are: long ones, or a line instead of a few elements; bytes of runs that tiles
+/// write as well by themselves.
+constexpr double kLongRun = 160, kLonger = 2, kShortRun = 64, kMuchLonger = 8;
 constexpr int64_t kLongTile = 1536;
 /// Bytes of runs that blocks have first, then, and as far as there is room.
 constexpr std::array<int64_t, 3> kRuns = {256, 4096, 65536};
-/// Elements of a block along n that there is room for in any case, as for a panel along m; and the
-/// most along m.
+/// Elements of a product along n that there is room for, as for a panel along m, or half as many
+/// if runs are too short then; and the most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
 
 class Blocks {
@@ -47,28 +48,46 @@ public:
     const Neighbours ofTile = neighboursOfTiles();
     if (ofTile.areWritten)
       return std::nullopt;
-    grow();
-    const int64_t m = block.sizeOf(DimClass::M);
-    const bool hasRows = m > 1 && m >= std::min(panelRows, dims.extentOf(DimClass::M));
-    const double run = dims.run(Role::C, block.counts);
-    const bool isLong = run * toDouble(elementBytes) >= kLongRun && run >= kLonger * ofTile.run;
-    if (!hasRows || !isLong)
-      return std::nullopt;
-    return WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
+    for (const Product &product : {Product{panelRows, kLeastN}, Product{2 * vector, kLeastN / 2}}) {
+      least = product;
+      block.counts.assign(dims.size(), 1);
+      grow();
+      if (isWorthIt(ofTile))
+        return WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
+    }
+    return std::nullopt;
   }
 
 private:
-  double bytesOfResult() const { return dims.elements(Role::C) * toDouble(elementBytes); }
-
-  bool isLarge() const {
-    return bytesOfResult() >= kLeastResult && dims.extentOf(DimClass::K) <= kMostSums;
-  }
+  /// Elements of a product along m and n that there is room for in any case, also for a batch's
+  /// sake.
+  struct Product {
+    int64_t m, n;
+  };
 
   /// What tiles of kernels have of C.
   struct Neighbours {
     double run = 1;
     bool areWritten = false; ///< whole vectors in place, or long enough runs
   };
+
+  double bytesOfResult() const { return dims.elements(Role::C) * toDouble(elementBytes); }
+
+  bool isWorthIt(const Neighbours &ofTile) const {
+    const int64_t m = block.sizeOf(DimClass::M);
+    const bool hasRows = m > 1 && m >= std::min(least.m, dims.extentOf(DimClass::M));
+    const double run = dims.run(Role::C, block.counts);
+    const auto isLongEnough = [&](double bytes, double times) {
+      return run * toDouble(elementBytes) >= bytes && run >= times * ofTile.run;
+    };
+    const bool isLong = isLongEnough(kLongRun, kLonger) || isLongEnough(kShortRun, kMuchLonger);
+    return hasRows && isLong;
+  }
+
+  bool isLarge() const {
+    return bytesOfResult() >= kLeastResult && dims.extentOf(DimClass::K) <= kMostSums;
+  }
+
   Neighbours neighboursOfTiles() const {
     int64_t alongM = 1, alongN = 1; // Neighbours in C along m, then along n.
     bool areVectors = true;
@@ -125,8 +144,8 @@ private:
     const auto sizeOf = [&](DimClass of, int64_t least) {
       return std::max(block.sizeOf(of), std::min(dims.extentOf(of), least));
     };
-    const int64_t m = sizeOf(DimClass::M, panelRows);
-    const int64_t n = sizeOf(DimClass::N, kLeastN);
+    const int64_t m = sizeOf(DimClass::M, least.m);
+    const int64_t n = sizeOf(DimClass::N, least.n);
     const int64_t k = block.sizeOf(DimClass::K);
     if (dimClass == DimClass::C)
       return std::max<int64_t>(1, most / (m * n + (m + n) * k));
@@ -139,6 +158,7 @@ private:
 
   const WorkDims &dims;
   const int64_t elementBytes, vector, panelRows, most;
+  Product least = {};
   BlockCounts block;
 };
 
