@@ -11,7 +11,6 @@
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
-#include <array>
 
 namespace einsumc {
 
@@ -29,9 +28,11 @@ constexpr int64_t kFewSums = 128;
 /// kernel's tile they are: long ones, or a line instead of a few elements; bytes of runs that tiles
 /// write as well by themselves.
 constexpr double kLongRun = 160, kLonger = 2, kShortRun = 64, kMuchLonger = 8;
+/// Bytes of runs of which the parts of lines at both ends are few.
+constexpr int64_t kEnoughRun = 512;
 constexpr int64_t kLongTile = 1536;
 /// Bytes of runs that blocks have first, then, and as far as there is room.
-constexpr std::array<int64_t, 3> kRuns = {256, 4096, 65536};
+constexpr int64_t kShortestRun = 256, kMiddleRun = 4096, kLongestRun = 65536;
 /// Elements of a product along n that there is room for, as for a panel along m, or half as many
 /// if runs are too short then; and the most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
@@ -48,21 +49,30 @@ public:
     const Neighbours ofTile = neighboursOfTiles();
     if (ofTile.areWritten)
       return std::nullopt;
-    for (const Product &product : {Product{panelRows, kLeastN}, Product{2 * vector, kLeastN / 2}}) {
+    // Thinner products leave room for longer runs.
+    std::optional<WrittenBlocks> best;
+    double longest = 0;
+    for (const Product &product : {Product{panelRows, kLeastN, kShortestRun},
+                                   Product{2 * vector, kLeastN / 2, kEnoughRun}}) {
       least = product;
       block.counts.assign(dims.size(), 1);
       grow();
-      if (isWorthIt(ofTile))
-        return WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
+      const double run = dims.run(Role::C, block.counts);
+      if (isWorthIt(ofTile) && run >= kLonger * longest) {
+        best = WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
+        longest = run;
+      }
+      if (longest * toDouble(elementBytes) >= toDouble(kEnoughRun))
+        break;
     }
-    return std::nullopt;
+    return best;
   }
 
 private:
-  /// Elements of a product along m and n that there is room for in any case, also for a batch's
-  /// sake.
+  /// Elements of a product along m and n that there is room for in any case, also for the sake of
+  /// runs of so many bytes.
   struct Product {
-    int64_t m, n;
+    int64_t m, n, run;
   };
 
   /// What tiles of kernels have of C.
@@ -116,7 +126,7 @@ private:
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (dims[dim].dimClass == DimClass::K)
         block.counts[dim] = dims.extent(dim);
-    for (const int64_t bytes : kRuns) {
+    for (const int64_t bytes : {least.run, kMiddleRun, kLongestRun}) {
       growRun(bytes / elementBytes);
       block.fill(DimClass::M, Role::C, std::min(2 * panelRows, room(DimClass::M)), {1});
       block.fill(DimClass::N, Role::C, std::min(2 * kLeastN, room(DimClass::N)), {1});
