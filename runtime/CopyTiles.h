@@ -187,7 +187,10 @@ private:
     forEachStep({runs.data(), size}, [&](int64_t to, int64_t from) {
       if (ahead != 0)
         prefetchRow(source + from + ahead, length);
-      std::memcpy(scratch + to, source + from, length * sizeof(T));
+      if (length >= simd::kLanes<T>)
+        copyRow(scratch + to, source + from, length);
+      else
+        std::copy_n(source + from, length, scratch + to);
     });
   }
 

@@ -37,6 +37,15 @@ template <class T> void fetchEnd(const T *end) {
     __builtin_prefetch(end, 1);
 }
 
+/// Copies elements next to each other: for rows of a few lines, for which a call takes long.
+/// \pre there are at least as many as in a vector
+template <class T> void copyRow(T *to, const T *from, int64_t count) {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  for (int64_t at = 0; at + kLanes <= count; at += kLanes)
+    simd::store(to + at, simd::load(from + at));
+  simd::store(to + count - kLanes, simd::load(from + count - kLanes));
+}
+
 /// Copies whole lines past the caches.
 /// \pre `to` begins one, and `count` is a multiple of its elements
 template <class T> void storeLines(T *to, const T *from, int64_t count) {

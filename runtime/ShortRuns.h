@@ -63,7 +63,7 @@ public:
       }
     for (int64_t r = 0; r < rows; ++r) {
       prefetchRow(source + fromRow[r] + ahead, readLength);
-      std::copy_n(source + fromRow[r], readLength, block.data() + r * readLength);
+      copyRow(block.data() + r * readLength, source + fromRow[r], readLength);
     }
     for (int64_t w = 0; w < writes; ++w)
       write<Op>(target + toRun[w], block.data() + blockOfRun[w], lines);

@@ -48,16 +48,27 @@ Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) 
   return {copyStridedBlocks<T, Op>, inner, outer};
 }
 
+std::size_t longestBehindFirst(std::span<const Loop> loops) {
+  const auto shorter = [](const Loop &a, const Loop &b) { return a.extent < b.extent; };
+  return std::max_element(loops.begin() + 1, loops.end(), shorter) - loops.begin();
+}
+
 /// Takes the loops that matter most to the memory out of the nest: the innermost of the target,
-/// and that of the source, or the next when it is the same.
-template <class T, class Op> Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows) {
+/// and that of the source, or the next when it is the same. From a near cache, rather the longest
+/// with pieces that are neighbours in both.
+template <class T, class Op>
+Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) {
   constexpr Loop kOnce = {1, 0, 0};
   if (nest.loops().empty())
     return chooseKernel<T, Op>(kOnce, kOnce, joinsRows);
   if (nest.loops().size() == 1)
     return chooseKernel<T, Op>(nest.take(0), kOnce, joinsRows);
   const std::size_t source = innermostInSource(nest.loops());
-  const Loop outer = nest.take(source == 0 ? 1 : source);
+  const Loop &first = nest.loops().front();
+  const bool hasPieces = first.to == 1 && first.from == 1 && first.extent <= kMostUnrolled;
+  const Loop outer = nest.take(isNear && hasPieces ? longestBehindFirst(nest.loops())
+                               : source == 0       ? 1
+                                                   : source);
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
@@ -98,7 +109,7 @@ void runTile(T *target, const T *scratch, LoopNest &nest, LineWriter<T> &lines) 
     return forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
       runs->template copy<Op>(target + to, scratch + from, 0, lines);
     });
-  const Innermost<T> work = takeInnermost<T, Op>(nest, false);
+  const Innermost<T> work = takeInnermost<T, Op>(nest, false, true);
   forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
     work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
   });
