@@ -381,12 +381,14 @@ private:
     return true;
   }
 
-  /// Cuts blocks until there are enough tasks or the sides are short, first along m: every task
-  /// packs its block of L, while R is packed once for a row of them.
+  /// Cuts blocks until there are enough tasks or the sides are short, first along m, if the rows
+  /// still fill vectors then: every task packs its block of L, while R is packed once for a row of
+  /// them.
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
       if (!halveBatch(leastBatch) &&
-          !block.halve(DimClass::M, Role::A, limits.panelRows, rowSteps()) &&
+          !block.halve(DimClass::M, Role::A, std::max(limits.panelRows, rowsToFill()),
+                       rowSteps()) &&
           !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}))
         return;
   }
