@@ -69,8 +69,7 @@ private:
   /// Takes longer sums where each element of the largest tensor is used once, in rows that are
   /// gone through as they lie, if the threads do not share them.
   void growSums() {
-    const bool isUsedOnce =
-        std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) == 1;
+    const bool isUsedOnce = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) == 1;
     const bool isBatch = dims[dims.fastest(largestTensor(dims))].dimClass == DimClass::C;
     if (!isUsedOnce || isBatch || nest.k.dims.empty() || (!nest.serial && taskCount() < enough))
       return;

@@ -230,8 +230,7 @@ private:
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast = std::max({rowsOfLeft(), rowsToFill(), block.sizeOf(DimClass::M)});
-    const int64_t leastK = block.sizeOf(DimClass::C) > 1 ? kLeastBatchK : kLeastK;
-    const int64_t sums = std::min(mostK, std::max<int64_t>(leastK, leftElements / rowsAtLeast));
+    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
     block.fill(DimClass::K, Role::B, sums, {kStepK});

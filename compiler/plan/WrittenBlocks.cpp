@@ -28,9 +28,10 @@ constexpr int64_t kFewSums = 128;
 /// kernel's tile they are: long ones, or a line instead of a few elements; bytes of runs that tiles
 /// write as well by themselves.
 constexpr double kLongRun = 160, kLonger = 2, kShortRun = 64, kMuchLonger = 8;
-/// Bytes of runs of which the parts of lines at both ends are few.
-constexpr int64_t kEnoughRun = 512;
 constexpr int64_t kLongTile = 1536;
+/// Bytes of runs that are not worth thinner products, and that these are to have.
+constexpr double kEnoughRun = 256;
+constexpr int64_t kThinRun = 512;
 /// Bytes of runs that blocks have first, then, and as far as there is room.
 constexpr int64_t kShortestRun = 256, kMiddleRun = 4096, kLongestRun = 65536;
 /// Elements of a product along n that there is room for, as for a panel along m, or half as many
@@ -52,8 +53,8 @@ public:
     // Thinner products leave room for longer runs.
     std::optional<WrittenBlocks> best;
     double longest = 0;
-    for (const Product &product : {Product{panelRows, kLeastN, kShortestRun},
-                                   Product{2 * vector, kLeastN / 2, kEnoughRun}}) {
+    for (const Product &product :
+         {Product{panelRows, kLeastN, kShortestRun}, Product{2 * vector, kLeastN / 2, kThinRun}}) {
       least = product;
       block.counts.assign(dims.size(), 1);
       grow();
@@ -62,7 +63,7 @@ public:
         best = WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
         longest = run;
       }
-      if (longest * toDouble(elementBytes) >= toDouble(kEnoughRun))
+      if (longest * toDouble(elementBytes) >= kEnoughRun)
         break;
     }
     return best;
