@@ -48,14 +48,22 @@ Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) 
   return {copyStridedBlocks<T, Op>, inner, outer};
 }
 
-std::size_t longestBehindFirst(std::span<const Loop> loops) {
-  const auto shorter = [](const Loop &a, const Loop &b) { return a.extent < b.extent; };
-  return std::max_element(loops.begin() + 1, loops.end(), shorter) - loops.begin();
+/// The loop along which a kernel copies the pieces that the first one goes through: the next of
+/// the target that is worth a call, or the longest.
+std::size_t loopOfPieces(std::span<const Loop> loops) {
+  constexpr int64_t kEnough = 8;
+  const auto pieces = loops.subspan(1);
+  auto found = std::find_if(pieces.begin(), pieces.end(),
+                            [](const Loop &loop) { return loop.extent >= kEnough; });
+  if (found == pieces.end())
+    found = std::max_element(pieces.begin(), pieces.end(),
+                             [](const Loop &a, const Loop &b) { return a.extent < b.extent; });
+  return found - loops.begin();
 }
 
 /// Takes the loops that matter most to the memory out of the nest: the innermost of the target,
-/// and that of the source, or the next when it is the same. From a near cache, rather the longest
-/// with pieces that are neighbours in both.
+/// and that of the source, or the next when it is the same. From a near cache, with pieces that are
+/// neighbours in both, rather a loop of enough of them.
 template <class T, class Op>
 Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) {
   constexpr Loop kOnce = {1, 0, 0};
@@ -66,9 +74,8 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
   const std::size_t source = innermostInSource(nest.loops());
   const Loop &first = nest.loops().front();
   const bool hasPieces = first.to == 1 && first.from == 1 && first.extent <= kMostUnrolled;
-  const Loop outer = nest.take(isNear && hasPieces ? longestBehindFirst(nest.loops())
-                               : source == 0       ? 1
-                                                   : source);
+  const std::size_t next = source == 0 ? 1 : source;
+  const Loop outer = nest.take(isNear && hasPieces ? loopOfPieces(nest.loops()) : next);
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
