@@ -213,6 +213,7 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
 /// other.
 /// \pre both extents are at least kPacket
 template <class T>
+[[gnu::noinline]] // Other transposes need no stack for a strip.
 void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, int64_t ahead,
                      LineWriter<T> &lines) noexcept {
   constexpr int64_t kSize = kPacket<T>, kRows = kCacheLine<T>, kMost = 4096 / sizeof(T);

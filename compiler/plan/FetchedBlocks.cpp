@@ -170,6 +170,8 @@ private:
   void alignRunsOfLeft() {
     int64_t run = 1;
     for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::A)) {
+      if (dims.extent(dim) == 1)
+        continue;
       if (dims.stride(Role::A, dim) != run)
         return;
       int64_t &count = block.counts[dim];
