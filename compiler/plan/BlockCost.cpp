@@ -12,6 +12,7 @@
 #include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,8 +21,6 @@
 namespace einsumc {
 
 namespace {
-
-constexpr double kLineBytes = 64;
 
 class BlockCost {
 public:
@@ -171,6 +170,7 @@ private:
   double lineSeconds() const {
     if (blocks.resultThroughScratch)
       return 0;
+    constexpr double kLineBytes = copies::kLineBytes;
     const double inLine = kLineBytes / elementBytes;
     const double run = dims.run(Role::C, countsOfProduct());
     if (run >= inLine)

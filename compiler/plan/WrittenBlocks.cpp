@@ -59,7 +59,7 @@ public:
       block.counts.assign(dims.size(), 1);
       grow();
       const double run = dims.run(Role::C, block.counts);
-      if (isWorthIt(ofTile) && run >= kLonger * longest) {
+      if (isWorthIt(run, ofTile) && run >= kLonger * longest) {
         best = WrittenBlocks{block.counts, isMostlyWritten(ofTile)};
         longest = run;
       }
@@ -84,10 +84,9 @@ private:
 
   double bytesOfResult() const { return dims.elements(Role::C) * toDouble(elementBytes); }
 
-  bool isWorthIt(const Neighbours &ofTile) const {
+  bool isWorthIt(double run, const Neighbours &ofTile) const {
     const int64_t m = block.sizeOf(DimClass::M);
     const bool hasRows = m > 1 && m >= std::min(least.m, dims.extentOf(DimClass::M));
-    const double run = dims.run(Role::C, block.counts);
     const auto isLongEnough = [&](double bytes, double times) {
       return run * toDouble(elementBytes) >= bytes && run >= times * ofTile.run;
     };
