@@ -268,6 +268,14 @@ int64_t addDims(BlockLoops &loops, std::span<const BlockDim> dims, std::span<con
   return apart;
 }
 
+template <class T>
+void copyOperand(bool isFromMemory, T *target, const T *source, const BlockLoops &loops) noexcept {
+  if (isFromMemory)
+    copyFromMemory<T>(target, source, loops);
+  else
+    copyStrided<T>(target, source, loops);
+}
+
 } // namespace
 
 template <class T>
@@ -289,7 +297,7 @@ void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
     addDims(loops, dims.subspan(cutDim + 1), {m.begin() + cutDim + 1, m.end()}, &BlockDim::inA,
             format.aPanel * (whole + (rest > 0 ? 1 : 0)));
     addDims(loops, sideK.dims, k, &BlockDim::inA, format.aK);
-    copyStrided<T>(target + firstPanel * format.aPanel,
+    copyOperand<T>(format.aFromMemory, target + firstPanel * format.aPanel,
                    source + firstPanel * format.panelCount * inA, loops);
   };
   if (whole > 0)
@@ -318,7 +326,8 @@ void BlockKernel<T>::packAcross(T *target, const T *source, Counts m, Counts k,
       const int64_t rows = std::min(m.begin()[0] - done, format.panelRows - row);
       BlockLoops loops = others;
       loops.add(rows, 1, first.inA);
-      copyStrided<T>(target + panel * format.aPanel + row, source + toA + done * first.inA, loops);
+      copyOperand<T>(format.aFromMemory, target + panel * format.aPanel + row,
+                     source + toA + done * first.inA, loops);
       done += rows;
     }
   });
@@ -331,7 +340,7 @@ void BlockKernel<T>::packB(T *target, const T *source, Counts k, Counts n,
   addDims(loops, format.batch, batch, &BlockDim::inB, format.bBatch);
   addDims(loops, sideK.dims, k, &BlockDim::inB, 1);
   addDims(loops, sideN.dims, n, &BlockDim::inB, format.bN);
-  copyStrided<T>(target, source, loops);
+  copyOperand<T>(format.bFromMemory, target, source, loops);
 }
 
 //===- The product ----------------------------------------------------------------------------===//

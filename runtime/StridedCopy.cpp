@@ -95,9 +95,24 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
   copy(target + at.to, source + at.from, next - at.from);
 }
 
-/// Whether a copy to a cache goes through tiles, unless it has long rows or squares that transpose:
-/// else lines of the source are used element by element, each time after many others.
-template <class T, class Op> bool isForTiles(const LoopNest &nest) {
+/// Where the source of a copy lies.
+enum class Origin : uint8_t { Anywhere, Memory };
+
+/// Whether transposes \p work in the steps of \p rest read memory a few lines here and a few there:
+/// unless the rows are long, or all that one of them reads is followed by what the next one does.
+template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
+  constexpr int64_t kLongRow = 4 * kCacheLine<T>;
+  rest.sortForBoth();
+  const Loop &rows = work.inner, &columns = work.outer;
+  const bool goesOn =
+      rows.from == columns.extent && rest.loops().front().from == rows.extent * columns.extent;
+  return columns.extent <= kLongRow && !goesOn;
+}
+
+/// Whether a copy to a cache goes through tiles, unless it has long rows, or squares that transpose
+/// as memory gives them: else lines of the source are used element by element, each time after many
+/// others.
+template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin) {
   constexpr int64_t kLeastSteps = 1024;
   if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
     return false;
@@ -105,8 +120,10 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest) {
   if (std::any_of(nest.loops().begin(), nest.loops().end(), goesBack))
     return false;
   LoopNest rest = nest;
-  const CopyKernel<T> kernel = takeInnermost<T, Op>(rest, false).kernel;
-  return kernel != transpose<T, Op> && kernel != copyRows<T, Op>;
+  const Innermost<T> work = takeInnermost<T, Op>(rest, false);
+  if (work.kernel == transpose<T, Op>)
+    return origin == Origin::Memory && isScattered(work, rest);
+  return work.kernel != copyRows<T, Op>;
 }
 
 /// Copies a tile out of scratch.
@@ -138,8 +155,9 @@ void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
 constexpr int64_t kFarBytes = 4096;
 
 template <class T, class Op>
-void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lines) noexcept {
-  if (isForTiles<T, Op>(nest))
+void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lines,
+                  Origin origin) noexcept {
+  if (isForTiles<T, Op>(nest, origin))
     if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
       return runTiles<T, Op>(target, source, tiles);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
@@ -163,7 +181,7 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
 /// \param runInTarget of the whole nest
 template <class T, class Op>
 void runCopy(T *target, const T *source, LoopNest &nest, const std::optional<ShortRuns<T>> &runs,
-             int64_t runInTarget) noexcept {
+             int64_t runInTarget, Origin origin = Origin::Anywhere) noexcept {
   LineWriter<T> lines(runInTarget);
   if (runs) {
     nest.sortForBoth();
@@ -171,12 +189,16 @@ void runCopy(T *target, const T *source, LoopNest &nest, const std::optional<Sho
       runs->template copy<Op>(to, from, ahead, lines);
     });
   } else {
-    runInnermost<T, Op>(target, source, nest, lines);
+    runInnermost<T, Op>(target, source, nest, lines, origin);
   }
   if (Op::isPastCaches) {
     lines.flush();
     simd::endStoresPastCaches();
   }
+}
+
+template <class T> int64_t bytesOf(const LoopNest &nest) {
+  return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
 /// Whether a copy is too large for the caches.
@@ -188,12 +210,23 @@ bool isPastCaches(int64_t bytes) {
 /// The same for a part of a copy of \p bytes.
 template <class T>
 void runOverwrite(T *target, const T *source, LoopNest &nest,
-                  const std::optional<ShortRuns<T>> &runs, int64_t runInTarget,
-                  int64_t bytes) noexcept {
+                  const std::optional<ShortRuns<T>> &runs, int64_t runInTarget, int64_t bytes,
+                  Origin origin = Origin::Anywhere) noexcept {
   if (isPastCaches(bytes))
     runCopy<T, OverwritePastCaches>(target, source, nest, runs, runInTarget);
   else
-    runCopy<T, Overwrite>(target, source, nest, runs, runInTarget);
+    runCopy<T, Overwrite>(target, source, nest, runs, runInTarget, origin);
+}
+
+template <class T>
+void copyFrom(Origin origin, T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  LoopNest nest(loops);
+  if (nest.empty())
+    return;
+  const int64_t bytes = bytesOf<T>(nest);
+  const int64_t runInTarget = nest.runInTarget();
+  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, isPastCaches(bytes));
+  runOverwrite(target, source, nest, runs, runInTarget, bytes, origin);
 }
 
 template <class T, class Op>
@@ -204,10 +237,6 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
   const int64_t runInTarget = nest.runInTarget();
   const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, Op::isPastCaches);
   runCopy<T, Op>(target, source, nest, runs, runInTarget);
-}
-
-template <class T> int64_t bytesOf(const LoopNest &nest) {
-  return nest.steps() * static_cast<int64_t>(sizeof(T));
 }
 
 /// Whether a copy is faster by tiles than by \p runs past the caches, or by loops if there are
@@ -226,13 +255,12 @@ bool isWorthTiles(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs)
 
 template <class T>
 void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
-  LoopNest nest(loops);
-  if (nest.empty())
-    return;
-  const int64_t bytes = bytesOf<T>(nest);
-  const int64_t runInTarget = nest.runInTarget();
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, isPastCaches(bytes));
-  runOverwrite(target, source, nest, runs, runInTarget, bytes);
+  copyFrom(Origin::Anywhere, target, source, loops);
+}
+
+template <class T>
+void copyFromMemory(T *target, const T *source, std::span<const CopyLoop> loops) noexcept {
+  copyFrom(Origin::Memory, target, source, loops);
 }
 
 template <class T>
@@ -276,6 +304,8 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
 
 template void copyStrided(float *, const float *, std::span<const CopyLoop>) noexcept;
 template void copyStrided(double *, const double *, std::span<const CopyLoop>) noexcept;
+template void copyFromMemory(float *, const float *, std::span<const CopyLoop>) noexcept;
+template void copyFromMemory(double *, const double *, std::span<const CopyLoop>) noexcept;
 template void copyPastCaches(float *, const float *, std::span<const CopyLoop>) noexcept;
 template void copyPastCaches(double *, const double *, std::span<const CopyLoop>) noexcept;
 template void addStrided(float *, const float *, std::span<const CopyLoop>) noexcept;

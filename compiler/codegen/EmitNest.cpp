@@ -175,10 +175,14 @@ private:
       addField(format, "panelCount", std::to_string(nest.panelCount));
       addField(format, "panelRows", std::to_string(nest.panelRows));
       addField(format, "aPanel", std::to_string(panels.stride));
+      if (nest.leftFromMemory)
+        format.emplace_back(".aFromMemory = true");
     } else {
       addField(format, "aK", strideAlong(left, nest.k));
       addField(format, "bN", columnStep());
     }
+    if (nest.right == BlockAccess::Packed && nest.rightFromMemory)
+      format.emplace_back(".bFromMemory = true");
     if (nest.adds || llvm::any_of(nest.loops, [&](const NestLoop &loop) {
           return nest.dims[loop.dim].dimClass == DimClass::K;
         }))

@@ -28,8 +28,12 @@ public:
       : dims(dims), bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
         panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
         blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
-    const double bytes = dims.elements(Role::C) * bytesOfElement;
-    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && bytes >= tiles::kPastCachesBytes;
+    const auto isLarge = [&](Role role) {
+      return dims.elements(role) * bytesOfElement >= tiles::kPastCachesBytes;
+    };
+    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && isLarge(Role::C);
+    nest.leftFromMemory = isLarge(Role::A);
+    nest.rightFromMemory = isLarge(Role::B);
   }
 
   void run() {

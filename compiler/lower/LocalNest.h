@@ -93,6 +93,8 @@ struct LocalNest {
   bool adds = false;
   /// The threads may each have a copy of the result: it has a block of its own.
   bool maySplitSums = true;
+  /// The tensors of L and R are too large to be found in a cache.
+  bool leftFromMemory = false, rightFromMemory = false;
   /// The result is written once and too large for the caches.
   bool resultPastCaches = false;
   /// Blocks of the result are computed in scratch and then copied.

@@ -34,8 +34,9 @@ struct BlockFormat {
   int64_t aK = 0, bN = 0;    ///< between neighbours along k and n; along m and k they are adjacent
   std::size_t panelDims = 0; ///< 0: all of A is one panel
   int64_t panelCount = 0;
-  int64_t panelRows = 0; ///< above 0: panels end in the midst of dims
-  int64_t aPanel = 0;    ///< between panels
+  int64_t panelRows = 0;                         ///< above 0: panels end in the midst of dims
+  int64_t aPanel = 0;                            ///< between panels
+  bool aFromMemory = false, bFromMemory = false; ///< tensors too large to be found in a cache
   /// The sums come in several blocks, all but the first of which accumulate.
   bool accumulates = false;
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is

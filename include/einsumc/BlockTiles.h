@@ -29,7 +29,8 @@ inline constexpr int64_t kMostPanelVectors = 6;
 /// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
-/// A result of so many bytes is too large to be found in a cache later: it is written past them.
+/// A tensor of so many bytes is too large to be found in a cache later: it is read from memory, and
+/// a result is written past the caches.
 inline constexpr int64_t kPastCachesBytes = 16 << 20;
 /// Columns that are written past the caches have at least so many bytes of C next to each other,
 /// if they are not of whole vectors.

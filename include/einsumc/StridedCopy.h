@@ -41,6 +41,11 @@ void copyStrided(T *target, const T *source, std::span<const CopyLoop> loops) no
 template <class T>
 void copyPastCaches(T *target, const T *source, std::span<const CopyLoop> loops) noexcept;
 
+/// As copyStrided, from a source that is too large to be found in a cache: of one whose rows become
+/// columns long pieces are read at a time.
+template <class T>
+void copyFromMemory(T *target, const T *source, std::span<const CopyLoop> loops) noexcept;
+
 /// target[sum of to*i] += source[sum of from*i] over all loops, on the calling thread; loops with
 /// a `to` of 0 are sums.
 template <class T>

@@ -212,9 +212,15 @@ constexpr auto pastCaches = [](T *target, const T *source, std::span<const CopyL
   copyPastCaches(target, source, loops);
 };
 
+template <class T>
+constexpr auto fromMemory = [](T *target, const T *source, std::span<const CopyLoop> loops) {
+  copyFromMemory(target, source, loops);
+};
+
 TYPED_TEST(StridedCopyTest, CopiesAnyLoops) {
   for (int i = 0; i < 3000 && !this->HasFailure(); ++i) {
     this->expectCopy(randomLoops(3000, this->random), serialCopy<TypeParam>);
+    this->expectCopy(randomLoops(3000, this->random), fromMemory<TypeParam>);
     this->expectCopy(randomLoops(3000, this->random), pastCaches<TypeParam>,
                      this->random() % this->kLine);
   }
@@ -252,6 +258,21 @@ TYPED_TEST(StridedCopyTest, TransposesPastCaches) {
         this->expectCopy({{rows, columns + gap, 1}, {columns, 1, rows + 3}}, pastCaches<TypeParam>,
                          this->random() % 3 == 0 ? 0 : this->random() % this->kLine);
   this->expectCopy({{37, 90, 1}, {90, 1, 370}, {10, 3330, 37}}, pastCaches<TypeParam>, 1);
+}
+
+/// Of rows that lie far apart or follow each other, whose steps do so or go elsewhere.
+TYPED_TEST(StridedCopyTest, TransposesFromMemory) {
+  for (const int64_t columns : {8, 13, 33, 64, 65, 130})
+    for (const int64_t rows : {8, 21, 65})
+      for (const int64_t gap : {0, 7, 5000}) {
+        const int64_t row = columns + gap, matrix = rows * row;
+        for (const bool goesOn : {true, false})
+          this->expectCopy({{rows, 1, row},
+                            {columns, rows + 5, 1},
+                            {3, (rows + 5) * columns, goesOn ? matrix : 2 * matrix},
+                            {2, 3 * (rows + 5) * columns, goesOn ? 3 * matrix : matrix}},
+                           fromMemory<TypeParam>);
+      }
 }
 
 TYPED_TEST(StridedCopyTest, TransposesBeyondTheCaches) {
