@@ -15,6 +15,7 @@
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -40,6 +41,11 @@ template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept;
 
+/// Transposes by registers of this size, which AVX-512 machines are no worse off with.
+inline constexpr int kPacketBytes = std::min(32, simd::kVectorBytes);
+template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
+template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
+
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
@@ -59,10 +65,18 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
       for (int e = 0; e < Extent; ++e)
         t[e * innerTo] = Op::combine(t[e * innerTo], s[e * innerFrom]);
   };
-  if (to == 1 && from == 1)
-    for (int64_t i = 0; i < outer.extent; ++i)
+  if (to == 1 && from == 1) {
+    int64_t i = 0;
+    // Pieces that follow each other are written as whole vectors: what these have beyond is
+    // overwritten by the next ones.
+    constexpr int kWhole = static_cast<int>(std::bit_ceil(static_cast<unsigned>(Extent)));
+    if constexpr (Op::isIdempotent && kWhole <= kPacket<T>)
+      if (outer.to == Extent && outer.from >= kWhole - Extent)
+        for (; i + 1 < outer.extent; ++i)
+          std::memcpy(target + i * Extent, source + i * outer.from, kWhole * sizeof(T));
+    for (; i < outer.extent; ++i)
       step(i, One(), One());
-  else if (to == 1)
+  } else if (to == 1)
     for (int64_t i = 0; i < outer.extent; ++i)
       step(i, One(), from);
   else
@@ -121,11 +135,6 @@ void copyStridedBlocks(T *__restrict target, const T *__restrict source, const L
         }
     }
 }
-
-/// Transposes by registers of this size, which AVX-512 machines are no worse off with.
-inline constexpr int kPacketBytes = std::min(32, simd::kVectorBytes);
-template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
-template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
 
 /// One step of the transpose of a square: swaps the off-diagonal halves of squares of 2 * Half.
 template <class T, int Half, int... Lane>

@@ -9,6 +9,7 @@
 #include "CopyKernels.h"
 #include "CopyLoops.h"
 #include "CopyTiles.h"
+#include "NarrowTranspose.h"
 #include "ShortRuns.h"
 
 #include <omp.h>
@@ -41,6 +42,8 @@ Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) 
     return {copyRows<T, Op>, inner, outer};
   if (inner.to == 1 && outer.from == 1 && std::min(inner.extent, outer.extent) >= kPacket<T>)
     return {transpose<T, Op>, inner, outer};
+  if (isNarrow<T, Op>(inner, outer))
+    return {narrowKernel<T, Op>(inner, outer), inner, outer};
   if (inner.extent <= kMostUnrolled && (inner.extent <= outer.extent || outer.from != 1))
     return {unrolledKernel<T, Op>(inner.extent), inner, outer};
   if (outer.extent <= kMostUnrolled)

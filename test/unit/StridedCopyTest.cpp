@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -138,6 +140,30 @@ std::vector<CopyLoop> withSums(std::vector<CopyLoop> loops, std::mt19937 &random
   return loops;
 }
 
+/// Elements behind which lies a page that nobody may read.
+template <class T> class Guarded {
+public:
+  explicit Guarded(const std::vector<T> &elements)
+      : bytes((elements.size() * sizeof(T) + page - 1) / page * page),
+        begin(static_cast<char *>(mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    mprotect(begin + bytes, page, PROT_NONE);
+    first = reinterpret_cast<T *>(begin + bytes) - elements.size();
+    std::copy(elements.begin(), elements.end(), first);
+  }
+  Guarded(const Guarded &) = delete;
+  Guarded &operator=(const Guarded &) = delete;
+  ~Guarded() { munmap(begin, bytes + page); }
+
+  const T *data() const { return first; }
+
+private:
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t bytes;
+  char *begin;
+  T *first;
+};
+
 template <class T> class StridedCopyTest : public testing::Test {
 protected:
   void TearDown() override { omp_set_num_threads(threads); }
@@ -158,7 +184,7 @@ protected:
     const std::size_t begin = distanceToLine(target.data()) + past;
     std::vector<T> expected = target;
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[begin + to] = source[from]; });
-    copy(target.data() + begin, source.data(), std::span<const CopyLoop>(loops));
+    copy(target.data() + begin, Guarded(source).data(), std::span<const CopyLoop>(loops));
     EXPECT_EQ(expected, target) << print(loops) << "behind " << past;
   }
 
@@ -258,6 +284,24 @@ TYPED_TEST(StridedCopyTest, TransposesPastCaches) {
         this->expectCopy({{rows, columns + gap, 1}, {columns, 1, rows + 3}}, pastCaches<TypeParam>,
                          this->random() % 3 == 0 ? 0 : this->random() % this->kLine);
   this->expectCopy({{37, 90, 1}, {90, 1, 370}, {10, 3330, 37}}, pastCaches<TypeParam>, 1);
+}
+
+/// Of a few rows or columns, into rows that follow each other or do not, and between what nobody
+/// may touch.
+TYPED_TEST(StridedCopyTest, NarrowTransposes) {
+  for (const int64_t few : {2, 3, 4, 5, 6, 7, 8})
+    for (const int64_t many : {4, 7, 8, 9, 15, 16, 17, 127, 128, 131, 300})
+      for (const int64_t inTarget : {0, 1, 9})
+        for (const int64_t inSource : {0, 1, 9}) {
+          const std::vector<CopyLoop> rows = {{few, 1, many + inSource}, {many, few + inTarget, 1}};
+          const std::vector<CopyLoop> columns = {{few, many + inTarget, 1},
+                                                 {many, 1, few + inSource}};
+          for (const auto &loops : {rows, columns}) {
+            this->expectCopy(loops, serialCopy<TypeParam>);
+            this->expectCopy(loops, pastCaches<TypeParam>, this->random() % this->kLine);
+            this->expectAdd(loops);
+          }
+        }
 }
 
 /// Of rows that lie far apart or follow each other, whose steps do so or go elsewhere.
@@ -393,6 +437,8 @@ TYPED_TEST(StridedCopyTest, BlocksOfRunsBeyondTheCaches) {
 TYPED_TEST(StridedCopyTest, BroadcastsASource) {
   this->expectCopy({{30, 40, 0}, {40, 1, 1}}, serialCopy<TypeParam>);
   this->expectCopy({{30, 1, 0}, {40, 30, 1}}, serialCopy<TypeParam>);
+  for (const int64_t piece : {3, 5, 6, 7})
+    this->expectCopy({{piece, 1, 1}, {9, piece, 0}}, serialCopy<TypeParam>);
 }
 
 TYPED_TEST(StridedCopyTest, AddsAnyLoops) {
