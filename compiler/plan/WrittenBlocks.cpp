@@ -9,6 +9,7 @@
 #include "compiler/plan/BlockCounts.h"
 
 #include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
 
 #include <algorithm>
 
@@ -34,6 +35,8 @@ constexpr double kEnoughRun = 256;
 constexpr int64_t kThinRun = 512;
 /// Bytes of runs that blocks have first, then, and as far as there is room.
 constexpr int64_t kShortestRun = 256, kMiddleRun = 4096, kLongestRun = 65536;
+/// An operand that is a smaller part of all is not worth a block's shape.
+constexpr double kMuchSmaller = 8;
 /// Elements of a product along n that there is room for, as for a panel along m, or half as many
 /// if runs are too short then; and the most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
@@ -128,8 +131,11 @@ private:
         block.counts[dim] = dims.extent(dim);
     for (const int64_t bytes : {least.run, kMiddleRun, kLongestRun}) {
       growRun(bytes / elementBytes);
-      block.fill(DimClass::M, Role::C, std::min(2 * panelRows, room(DimClass::M)), {1});
-      block.fill(DimClass::N, Role::C, std::min(2 * kLeastN, room(DimClass::N)), {1});
+      for (const Role role : {Role::A, Role::B})
+        if (isRead(role))
+          growLine(role);
+      for (const DimClass dimClass : {DimClass::M, DimClass::N})
+        block.fill(dimClass, Role::C, ofProduct(dimClass), {1});
     }
     block.fill(DimClass::M, Role::C, room(DimClass::M), {1, vector});
     block.fill(DimClass::N, Role::C, room(DimClass::N), {tiles::kStepN});
@@ -147,6 +153,30 @@ private:
         return;
       run *= dims.extent(dim);
     }
+  }
+
+  /// Whether an operand is so large that it matters how its lines are read.
+  bool isRead(Role role) const { return kMuchSmaller * dims.elements(role) >= dims.footprint(); }
+
+  /// Takes a line of an operand, or as much of it as a product has room for.
+  void growLine(Role role) {
+    const int64_t inLine = copies::kLineBytes / elementBytes;
+    int64_t run = 1;
+    for (const std::size_t dim : dims.inOrder(role)) {
+      const DimClass dimClass = dims[dim].dimClass;
+      if (dims.stride(role, dim) != run || run >= inLine || dimClass == DimClass::C)
+        return;
+      if (dimClass != DimClass::K)
+        block.grow(dim, ceilDiv(inLine, run), ofProduct(dimClass));
+      if (block.counts[dim] < dims.extent(dim))
+        return;
+      run *= dims.extent(dim);
+    }
+  }
+
+  /// Elements of a product along m or n that suffice until runs are long.
+  int64_t ofProduct(DimClass dimClass) const {
+    return std::min(dimClass == DimClass::M ? 2 * panelRows : 2 * kLeastN, room(dimClass));
   }
 
   /// Elements along a class for which there is room beside those of the others.
