@@ -445,7 +445,9 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
     });
   kernel(m, n, k, false)(a, b, buffer);
   forEachRun([&](T *to, const T *from, int64_t rows, int64_t columns) {
-    if (strideM != 1 || (accumulate && !isLong(rows)))
+    if (strideM != 1 && strideN == 1)
+      transposeColumns(to, strideM, from, rows, columns, accumulate);
+    else if (strideM != 1 || (accumulate && !isLong(rows)))
       for (int64_t column = 0; column < columns; ++column)
         scatterRows(to + column * strideN, strideM, from + column * kBufferColumn<T>, rows,
                     accumulate);

@@ -137,6 +137,18 @@ template <class T, class Op> CopyKernel<T> narrowKernel(const Loop &x, const Loo
   }(std::make_integer_sequence<int, kPacket<T> - 2>());
 }
 
+/// A transpose in a near cache, by registers if a side has the elements of a packet.
+template <class T, class Op>
+void transposeNear(T *target, const T *source, const Loop &x, const Loop &y) {
+  LineWriter<T> none(1); // Not past the caches.
+  if (std::min(x.extent, y.extent) >= kPacket<T>)
+    transpose<T, Op>(target, source, x, y, 0, none);
+  else if (isNarrow<T, Op>(x, y))
+    narrowKernel<T, Op>(x, y)(target, source, x, y, 0, none);
+  else
+    copyStridedBlocks<T, Op>(target, source, x, y, 0, none);
+}
+
 } // namespace einsumc
 
 #endif // EINSUMC_RUNTIME_NARROWTRANSPOSE_H

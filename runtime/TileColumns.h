@@ -7,6 +7,8 @@
 #ifndef EINSUMC_RUNTIME_TILECOLUMNS_H
 #define EINSUMC_RUNTIME_TILECOLUMNS_H
 
+#include "CopyKernels.h"
+#include "NarrowTranspose.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 
@@ -57,6 +59,17 @@ template <class T>
 void scatterRows(T *to, int64_t stride, const T *from, int64_t rows, bool accumulate) {
   for (int64_t row = 0; row < rows; ++row)
     to[row * stride] = (accumulate ? to[row * stride] : T(0)) + from[row];
+}
+
+/// Brings columns of a buffer to rows of C whose elements are next to each other, \p stride apart.
+template <class T>
+void transposeColumns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns,
+                      bool accumulate) {
+  const Loop x = {columns, 1, kBufferColumn<T>}, y = {rows, stride, 1};
+  if (accumulate)
+    transposeNear<T, Increment>(to, from, x, y);
+  else
+    transposeNear<T, Overwrite>(to, from, x, y);
 }
 
 /// Copies columns of so many rows by pieces of so many bytes, the last of which overlap.
