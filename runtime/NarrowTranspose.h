@@ -40,7 +40,8 @@ template <int Count, class T, class V> void storeFew(T *target, V value) {
 /// \pre x.extent is Rows, x.to and y.from are 1, and y.extent is at least kPacket
 template <class T, class Op, int Rows>
 void transposeFewRows(T *__restrict target, const T *__restrict source, const Loop &x,
-                      const Loop &y, int64_t /*ahead*/, LineWriter<T> &lines) noexcept {
+                      const Loop &y, int64_t /*ahead*/,
+                      [[maybe_unused]] LineWriter<T> &lines) noexcept {
   constexpr int64_t kSize = kPacket<T>;
   const auto transposeSquare = [&](int64_t column, auto put) {
     Packet<T> packets[kSize] = {};
@@ -63,22 +64,23 @@ void transposeFewRows(T *__restrict target, const T *__restrict source, const Lo
   };
   const int64_t columns = y.extent;
   int64_t column = 0;
-  if (Op::isPastCaches && lines.hasLongRuns && y.to == Rows) {
-    constexpr int64_t kColumns = 16 * kSize;
-    alignas(64) T buffer[(kColumns - 1) * Rows + kSize];
-    while (column + kSize <= columns) {
-      const int64_t first = column, end = std::min(columns, first + kColumns);
-      for (; column + kSize <= end; column += kSize)
-        writeNeighbours(buffer + (column - first) * Rows, column);
-      lines.write(target + first * Rows, buffer, (column - first) * Rows);
+  if constexpr (Op::isPastCaches)
+    if (lines.hasLongRuns && y.to == Rows) {
+      constexpr int64_t kColumns = 16 * kSize;
+      alignas(64) T buffer[(kColumns - 1) * Rows + kSize];
+      while (column + kSize <= columns) {
+        const int64_t first = column, end = std::min(columns, first + kColumns);
+        for (; column + kSize <= end; column += kSize)
+          writeNeighbours(buffer + (column - first) * Rows, column);
+        lines.write(target + first * Rows, buffer, (column - first) * Rows);
+      }
+      for (; column < columns; ++column) { // The writer wants each element once.
+        for (int i = 0; i < Rows; ++i)
+          buffer[i] = source[i * x.from + column];
+        lines.write(target + column * Rows, buffer, Rows);
+      }
+      return;
     }
-    for (; column < columns; ++column) { // The writer wants each element once.
-      for (int i = 0; i < Rows; ++i)
-        buffer[i] = source[i * x.from + column];
-      lines.write(target + column * Rows, buffer, Rows);
-    }
-    return;
-  }
   if (y.to == Rows)
     for (; (column + kSize - 1) * Rows + kSize <= columns * Rows; column += kSize)
       writeNeighbours(target + column * Rows, column);
@@ -118,35 +120,36 @@ void transposeFewColumns(T *__restrict target, const T *__restrict source, const
 /// Fewer columns are as soon copied one by one.
 template <class T> inline constexpr int kLeastColumns = kPacket<T> / 2;
 
-/// Whether a transpose, as of `transpose`, is one of these.
-template <class T, class Op> bool isNarrow(const Loop &x, const Loop &y) {
+/// The kernel that goes through registers, as `transpose` does, if a side has the elements of a
+/// packet and the other a few at least; else none.
+template <class T, class Op> CopyKernel<T> transposingKernel(const Loop &x, const Loop &y) {
   constexpr int64_t kSize = kPacket<T>;
-  if (!Op::isIdempotent || x.to != 1 || y.from != 1)
-    return false;
-  const bool hasFewRows = x.extent >= 2 && x.extent < kSize && y.extent >= kSize;
-  const bool hasFewColumns = y.extent >= kLeastColumns<T> && y.extent < kSize && x.extent >= kSize;
-  return hasFewRows || hasFewColumns;
+  if (x.to != 1 || y.from != 1)
+    return nullptr;
+  if (std::min(x.extent, y.extent) >= kSize)
+    return transpose<T, Op>;
+  if constexpr (Op::isIdempotent && kSize > 2) {
+    using Few = std::make_integer_sequence<int, kSize - 2>;
+    const auto choose = [&]<int... E>(std::integer_sequence<int, E...>) -> CopyKernel<T> {
+      static constexpr CopyKernel<T> kFewRows[] = {transposeFewRows<T, Op, E + 2>...};
+      static constexpr CopyKernel<T> kFewColumns[] = {transposeFewColumns<T, Op, E + 2>...};
+      if (x.extent >= 2 && y.extent >= kSize)
+        return kFewRows[x.extent - 2];
+      if (y.extent >= kLeastColumns<T> && x.extent >= kSize)
+        return kFewColumns[y.extent - 2];
+      return nullptr;
+    };
+    return choose(Few());
+  }
+  return nullptr;
 }
 
-/// \pre isNarrow
-template <class T, class Op> CopyKernel<T> narrowKernel(const Loop &x, const Loop &y) {
-  return [&]<int... E>(std::integer_sequence<int, E...>) {
-    static constexpr CopyKernel<T> kFewRows[] = {transposeFewRows<T, Op, E + 2>...};
-    static constexpr CopyKernel<T> kFewColumns[] = {transposeFewColumns<T, Op, E + 2>...};
-    return x.extent < kPacket<T> ? kFewRows[x.extent - 2] : kFewColumns[y.extent - 2];
-  }(std::make_integer_sequence<int, kPacket<T> - 2>());
-}
-
-/// A transpose in a near cache, by registers if a side has the elements of a packet.
+/// A transpose in a near cache.
 template <class T, class Op>
 void transposeNear(T *target, const T *source, const Loop &x, const Loop &y) {
   LineWriter<T> none(1); // Not past the caches.
-  if (std::min(x.extent, y.extent) >= kPacket<T>)
-    transpose<T, Op>(target, source, x, y, 0, none);
-  else if (isNarrow<T, Op>(x, y))
-    narrowKernel<T, Op>(x, y)(target, source, x, y, 0, none);
-  else
-    copyStridedBlocks<T, Op>(target, source, x, y, 0, none);
+  const CopyKernel<T> kernel = transposingKernel<T, Op>(x, y);
+  (kernel ? kernel : copyStridedBlocks<T, Op>)(target, source, x, y, 0, none);
 }
 
 } // namespace einsumc

@@ -40,10 +40,8 @@ Innermost<T> chooseKernel(const Loop &inner, const Loop &outer, bool joinsRows) 
   constexpr int kLeastJoined = 4; // Shorter ones are not worth a call each.
   if (inner.to == 1 && inner.from == 1 && inner.extent > (joinsRows ? kLeastJoined : kMostUnrolled))
     return {copyRows<T, Op>, inner, outer};
-  if (inner.to == 1 && outer.from == 1 && std::min(inner.extent, outer.extent) >= kPacket<T>)
-    return {transpose<T, Op>, inner, outer};
-  if (isNarrow<T, Op>(inner, outer))
-    return {narrowKernel<T, Op>(inner, outer), inner, outer};
+  if (const CopyKernel<T> kernel = transposingKernel<T, Op>(inner, outer))
+    return {kernel, inner, outer};
   if (inner.extent <= kMostUnrolled && (inner.extent <= outer.extent || outer.from != 1))
     return {unrolledKernel<T, Op>(inner.extent), inner, outer};
   if (outer.extent <= kMostUnrolled)

@@ -130,10 +130,12 @@ private:
       if (dims[dim].dimClass == DimClass::K)
         block.counts[dim] = dims.extent(dim);
     for (const int64_t bytes : {least.run, kMiddleRun, kLongestRun}) {
-      growRun(bytes / elementBytes);
+      growRun(Role::C, bytes / elementBytes, [&](DimClass of) { return room(of); });
+      // Lines of operands, or as much of them as a product has room for.
       for (const Role role : {Role::A, Role::B})
         if (isRead(role))
-          growLine(role);
+          growRun(role, copies::kLineBytes / elementBytes,
+                  [&](DimClass of) { return ofProduct(of); });
       for (const DimClass dimClass : {DimClass::M, DimClass::N})
         block.fill(dimClass, Role::C, ofProduct(dimClass), {1});
     }
@@ -141,13 +143,15 @@ private:
     block.fill(DimClass::N, Role::C, room(DimClass::N), {tiles::kStepN});
   }
 
-  void growRun(int64_t wanted) {
+  /// Takes neighbours in a tensor, at most so many of each class; of batches for the result alone.
+  template <class MostOf> void growRun(Role role, int64_t wanted, MostOf &&mostOf) {
     int64_t run = 1;
-    for (const std::size_t dim : dims.inOrder(Role::C)) {
-      if (dims.stride(Role::C, dim) != run || run >= wanted)
+    for (const std::size_t dim : dims.inOrder(role)) {
+      const bool isBatch = dims[dim].dimClass == DimClass::C;
+      if (dims.stride(role, dim) != run || run >= wanted || (isBatch && role != Role::C))
         return;
-      block.grow(dim, ceilDiv(wanted, run), room(dims[dim].dimClass));
-      if (dims[dim].dimClass == DimClass::C)
+      block.grow(dim, ceilDiv(wanted, run), mostOf(dims[dim].dimClass));
+      if (isBatch)
         block.even(dim);
       if (block.counts[dim] < dims.extent(dim))
         return;
@@ -157,22 +161,6 @@ private:
 
   /// Whether an operand is so large that it matters how its lines are read.
   bool isRead(Role role) const { return kMuchSmaller * dims.elements(role) >= dims.footprint(); }
-
-  /// Takes a line of an operand, or as much of it as a product has room for.
-  void growLine(Role role) {
-    const int64_t inLine = copies::kLineBytes / elementBytes;
-    int64_t run = 1;
-    for (const std::size_t dim : dims.inOrder(role)) {
-      const DimClass dimClass = dims[dim].dimClass;
-      if (dims.stride(role, dim) != run || run >= inLine || dimClass == DimClass::C)
-        return;
-      if (dimClass != DimClass::K)
-        block.grow(dim, ceilDiv(inLine, run), ofProduct(dimClass));
-      if (block.counts[dim] < dims.extent(dim))
-        return;
-      run *= dims.extent(dim);
-    }
-  }
 
   /// Elements of a product along m or n that suffice until runs are long.
   int64_t ofProduct(DimClass dimClass) const {
