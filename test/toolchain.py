@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 
 
 class Failure(Exception):
@@ -21,6 +22,8 @@ class Toolchain:
         with open(path) as file:
             self.config = json.load(file)
         self.commands = []
+        # Launchers of Open MPI that share this remove what another one has just found there.
+        self.temporary = tempfile.TemporaryDirectory()
 
     def run(self, command, timeout=120, environment=None):
         """Runs a command to its end and returns its output (stdout and stderr together).
@@ -32,7 +35,8 @@ class Toolchain:
         self.commands.append(shlex.join(assignments + command))
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, errors="replace",
-                                   env=os.environ | environment, start_new_session=True)
+                                   env=os.environ | {"TMPDIR": self.temporary.name} | environment,
+                                   start_new_session=True)
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
