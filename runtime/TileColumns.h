@@ -117,7 +117,8 @@ template <class T> void streamColumns(T *to, const T *from, int64_t rows, int64_
     for (row += kLanes; row >= rows;) {
       row -= rows;
       from += kBufferColumn<T>;
-      vector = simd::loadBehind<T>(vector, from - (kLanes - row), kLanes - row);
+      if (row > 0) // Else the next column, if there is one, begins a vector.
+        vector = simd::loadBehind<T>(vector, from - (kLanes - row), kLanes - row);
     }
     simd::storePastCaches(to, vector);
   }
