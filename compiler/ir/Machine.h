@@ -77,11 +77,13 @@ struct Machine {
   std::vector<CacheLevel> caches = {{32 << 10, 200e9}, {1 << 20, 100e9}, {16 << 20, 50e9}};
   int64_t vectorBytes = 64;      ///< of a register
   double kernelOverhead = 10e-9; ///< seconds for the call of a tile's kernel
-  KernelEfficiency kernelEfficiency = {{8, 16, 64, 256},
+  KernelEfficiency kernelEfficiency = {{8, 16, 32, 64, 128, 256},
                                        {1, 4, 16, 64, 128},
-                                       {{0.02, 0.07, 0.13, 0.17, 0.18},
-                                        {0.04, 0.13, 0.25, 0.33, 0.35},
-                                        {0.12, 0.45, 0.7, 0.75, 0.75},
+                                       {{0.02, 0.06, 0.11, 0.12, 0.12},
+                                        {0.04, 0.12, 0.21, 0.23, 0.23},
+                                        {0.08, 0.24, 0.41, 0.44, 0.44},
+                                        {0.12, 0.45, 0.7, 0.8, 0.8},
+                                        {0.12, 0.45, 0.7, 0.84, 0.87},
                                         {0.12, 0.45, 0.7, 0.85, 0.9}}};
   PackRates pack;
   /// What a rank reads of inputs beyond an even share of all ranks is charged so much of what

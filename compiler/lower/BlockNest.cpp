@@ -9,6 +9,7 @@
 
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
@@ -18,9 +19,6 @@
 namespace einsumc {
 
 namespace {
-
-/// The rows of a panel should be multiples of a vector's length, in elements.
-constexpr int64_t kStepPanel = 8;
 
 class BlockNest {
 public:
@@ -53,18 +51,15 @@ public:
     else if (blocks.isPackedInScratch())
       chooseOnePanel();
     else if (blocks.packsLeft)
-      choosePanels(blocks.columnTogether > 0 && nest.resultPastCaches
-                       ? panelRows / tiles::kPanelVectors * tiles::kMostPanelVectors
-                       : panelRows);
+      choosePanels();
     addLoops();
   }
 
 private:
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;
-    for (const std::size_t dim : dims.bySpeed(dimClass, role))
-      if (blocks.taskCounts[dim] > 1 || (dims.extent(dim) == 1 && dimClass != DimClass::C))
-        result.dims.push_back({dim, blocks.counts[dim]});
+    for (const std::size_t dim : dimsOfTask(dims, dimClass, role, blocks.taskCounts))
+      result.dims.push_back({dim, blocks.counts[dim]});
     return result;
   }
 
@@ -74,33 +69,14 @@ private:
     nest.panelCount = nest.m.dims.back().count;
   }
 
-  /// As many dims of m, from the fastest on, as make about a kernel's rows; rather half as many
-  /// than a few indices of the dim along which L is read, which could not be transposed.
-  void choosePanels(int64_t most) {
-    int64_t rows = 1;
-    for (const SideDim &part : nest.m.dims) {
-      const bool fits = rows * part.count <= most;
-      if (!fits && 2 * rows >= most && dims.isUnit(Role::A, part.dim))
-        return;
-      ++nest.panelDims;
-      nest.panelCount = fits ? part.count : panelPart(part.count, rows, most);
-      if (!fits)
-        return;
-      rows *= part.count;
-    }
-  }
-
-  /// Indices a panel of a dim that is cut: those with the fewest vectors, more rather than fewer.
-  static int64_t panelPart(int64_t count, int64_t rows, int64_t most) {
-    int64_t best = std::max<int64_t>(most / rows, 1);
-    auto vectors = [&](int64_t part) {
-      const int64_t rest = count % part;
-      return count / part * ceilDiv(part * rows, kStepPanel) + ceilDiv(rest * rows, kStepPanel);
-    };
-    for (int64_t part = best; part * rows * 3 >= most * 2; --part)
-      if (vectors(part) < vectors(best))
-        best = part;
-    return best;
+  void choosePanels() {
+    const bool areColumnsTogether = blocks.columnTogether > 0 && nest.resultPastCaches;
+    const BlockPanels panels =
+        panelsOf(dims, blocks,
+                 areColumnsTogether ? panelRows / tiles::kPanelVectors * tiles::kMostPanelVectors
+                                    : panelRows);
+    nest.panelDims = panels.dims;
+    nest.panelCount = panels.count;
   }
 
   void addLoops() {

@@ -8,6 +8,7 @@
 
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/FetchedBlocks.h"
 #include "compiler/plan/TaskLoops.h"
 #include "compiler/plan/WrittenBlocks.h"
@@ -15,8 +16,10 @@
 #include "einsumc/BlockTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -74,6 +77,12 @@ constexpr double kFullBlock = 0.95, kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
+/// A team of which one thread has so much more work than the mean is uneven; shorter parts must
+/// take so much of the time to be worth it.
+constexpr double kUneven = 1.04, kFaster = 0.96;
+/// The share of the time that the way of the result through scratch must take at most where the
+/// estimate decides: its error.
+constexpr double kClearly = 0.9;
 /// How many times as many elements of L as of C have to come and go for the order of C not to
 /// matter.
 constexpr double kMuchMore = 8;
@@ -98,13 +107,12 @@ public:
     if (const auto written = writtenBlocks()) {
       Chooser other = *this;
       other.chooseWritten(written->counts);
-      inScratch = other.choiceOf();
+      inScratch = other.choice;
       if (written->areMostlyWritten)
         return *inScratch;
     }
     choosePacked();
-    BlockChoice packed = choiceOf();
-    return inScratch && secondsOf(*inScratch) < secondsOf(packed) ? *inScratch : packed;
+    return inScratch && secondsOf(*inScratch) < kClearly * secondsOf(choice) ? *inScratch : choice;
   }
 
 private:
@@ -112,32 +120,106 @@ private:
     chooseSides();
     if (!isSerial && block.tasks() < enoughTasks)
       shareWork();
-    if (!isSerial && !choice.sumsInParallel)
-      evenParts(false);
+    completePacked();
+    evenParts(&Chooser::completePacked);
+    if (choice.packsLeft && !choice.panelsAcross)
+      takeWholePanels();
+  }
+
+  /// Leaves out the rest of the dim that panels are cut along if that makes no more blocks: a few
+  /// indices of it would be copied one by one.
+  void takeWholePanels() {
+    const BlockPanels panels = panelsOf(dims, choice, limits.panelRows);
+    if (panels.dims == 0)
+      return;
+    const std::size_t cut =
+        dimsOfTask(dims, DimClass::M, choice.rowsAsIn, choice.taskCounts)[panels.dims - 1];
+    const int64_t whole = block.counts[cut] / panels.count * panels.count;
+    const auto blocksOf = [&](int64_t count) { return ceilDiv(dims.extent(cut), count); };
+    if (whole == 0 || blocksOf(whole) > blocksOf(block.counts[cut]))
+      return;
+    block.counts[cut] = whole;
+    completePacked();
+  }
+
+  /// Chooses what follows from the counts.
+  void completePacked() {
     choice.kBlocks = block.blocksOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);
     choice.mBlocks = block.blocksOf(DimClass::M);
     choice.nBlocks = block.blocksOf(DimClass::N);
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
-    choice.taskCounts = block.counts;
+    choice.counts = choice.taskCounts = block.counts;
     chooseAccess();
     choice.columnTogether = columnTogether();
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross();
   }
 
-  void evenParts(bool rowsOutside) {
-    evenTasks(dims, toDouble(elementBytes), rowsOutside, threads, rowSteps().vector, block.counts);
+  /// Takes shorter parts of dims where the threads have more equal shares then, if that is faster:
+  /// step by step those of one dim with which it is the fastest.
+  void evenParts(void (Chooser::*complete)()) {
+    if (isSerial || choice.sumsInParallel)
+      return;
+    double seconds = secondsOf(choice);
+    for (double imbalance = imbalanceOfTeam(choice); imbalance > kUneven;) {
+      const DimCounts counts = block.counts;
+      DimCounts best = counts;
+      double least = kFaster * seconds;
+      for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+        if (dims[dim].dimClass == DimClass::K || counts[dim] == dims.extent(dim))
+          continue;
+        for (const int64_t part : shorterParts(dim, counts[dim])) {
+          block.counts[dim] = part;
+          (this->*complete)();
+          if (imbalanceOfTeam(choice) >= imbalance)
+            continue;
+          if (const double other = secondsOf(choice); other < least) {
+            least = other;
+            best = block.counts;
+          }
+        }
+        block.counts = counts;
+      }
+      block.counts = best;
+      (this->*complete)();
+      if (best == counts)
+        return;
+      seconds = least;
+      imbalance = imbalanceOfTeam(choice);
+    }
   }
 
-  BlockChoice choiceOf() const {
-    BlockChoice result = choice;
-    result.counts = block.counts;
-    return result;
+  /// Parts of a dim that are shorter than these, but not by much or shorter than rows should be:
+  /// even ones, and such of whole vectors.
+  llvm::SmallVector<int64_t> shorterParts(std::size_t dim, int64_t count) const {
+    const bool isRow = llvm::any_of(std::array{Role::A, Role::B, Role::C},
+                                    [&](Role role) { return dims.isUnit(role, dim); });
+    const int64_t least = std::max(ceilDiv(count, 2), isRow ? std::min(kShortestRow, count) : 1);
+    llvm::SmallVector<int64_t> parts;
+    for (int64_t blocks = ceilDiv(dims.extent(dim), count);; ++blocks) {
+      const int64_t part = ceilDiv(dims.extent(dim), blocks);
+      if (part < least)
+        return parts;
+      for (const int64_t length : {part, roundUp(part, rowSteps().vector)})
+        if (length < count && !llvm::is_contained(parts, length))
+          parts.push_back(length);
+      if (part == 1)
+        return parts;
+    }
   }
 
   double secondsOf(const BlockChoice &blocks) const {
-    return blockCost(dims, type, machine, blocks).seconds();
+    LocalCost cost = blockCost(dims, type, machine, blocks);
+    cost.imbalance = imbalanceOfTeam(blocks);
+    return cost.seconds();
+  }
+
+  double imbalanceOfTeam(const BlockChoice &blocks) const {
+    return isSerial || blocks.sumsInParallel
+               ? 1
+               : imbalanceOf(dims, toDouble(elementBytes), blocks.taskCounts,
+                             blocks.isPackedInScratch(), threads);
   }
 
   std::optional<WrittenBlocks> writtenBlocks() const {
@@ -149,9 +231,13 @@ private:
 
   void chooseWritten(const DimCounts &counts) {
     block.counts = counts;
-    evenParts(true);
-    choice.taskCounts = block.counts;
     choice.resultThroughScratch = choice.packsLeft = choice.packsRight = true;
+    completeWritten();
+    evenParts(&Chooser::completeWritten);
+  }
+
+  void completeWritten() {
+    choice.counts = choice.taskCounts = block.counts;
     choice.k = block.sizeOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);

@@ -7,6 +7,7 @@
 #include "compiler/plan/BlockCost.h"
 
 #include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/KernelRate.h"
 #include "compiler/plan/MemoryModel.h"
 #include "compiler/plan/TaskLoops.h"
@@ -17,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace einsumc {
 
@@ -44,10 +46,20 @@ public:
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch)
       cost.packSeconds += resultFromScratch();
+    cost.imbalance = imbalanceOfTeam();
     return cost;
   }
 
 private:
+  /// How many times as long as all threads in the mean the one with the most work computes.
+  double imbalanceOfTeam() const {
+    const bool isSerial = 2 * dims.iterations() < kSerialFlops;
+    if (isSerial || blocks.sumsInParallel)
+      return 1;
+    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch(),
+                       machine.threads);
+  }
+
   /// The arithmetic, under which the tensors come and go all but for a share.
   double fetchingSeconds(double memorySeconds) const {
     constexpr double kNotHidden = 0.2;
@@ -124,17 +136,24 @@ private:
     if (blocks.columnTogether > 0)
       return secondsWhileWriting();
     const bool direct = isDirect();
-    const TileSize tile =
+    TileSize tile =
         tileSize(machine, type, direct ? runOfTile(DimClass::M) : blocks.m,
                  direct ? runOfTile(DimClass::N) : blocks.n, blocks.k, blocks.packsLeft);
-    const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type);
+    const double calls = dims.iterations() / (tile.m * tile.n * toDouble(blocks.k));
+    // Vectors that are not full take as long as others.
+    const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
+    double fullness = 1;
+    if (blocks.m >= lanes) {
+      fullness = fullnessOf(dims, blocks, lanes, direct ? runOfTile(DimClass::M) : 0);
+      tile.m = toDouble(roundUp(static_cast<int64_t>(std::ceil(tile.m)), lanes));
+    }
+    const double peakSeconds = 2 * dims.iterations() / machine.flopsPerSecond(type) / fullness;
     const double seconds = peakSeconds / tileEfficiency(machine, type, tile);
     // A tile takes longer than one with long sums because it writes the result more often, here to
     // where the result lies.
     TileSize longest = tile;
     longest.k = std::max(tile.k, toDouble(machine.kernelEfficiency.k.back()));
     const double sumsOnly = std::min(peakSeconds / tileEfficiency(machine, type, longest), seconds);
-    const double calls = dims.iterations() / (tile.m * tile.n * toDouble(blocks.k));
     return sumsOnly + std::max(seconds - sumsOnly, resultSeconds()) +
            calls * machine.kernelOverhead / threads;
   }

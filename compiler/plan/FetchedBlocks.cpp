@@ -130,6 +130,7 @@ private:
     alignRunsOfLeft();
     cutRunsOfLeft();
     growTasks();
+    evenBlocks();
     if (!choice.resultThroughScratch) // A task is one block.
       block.counts = choice.taskCounts;
     choice.m = block.sizeOf(DimClass::M);
@@ -201,6 +202,31 @@ private:
     }
   }
 
+  /// Takes equal parts of dims of which tasks have one block where the threads' shares are more
+  /// equal then.
+  void evenBlocks() {
+    constexpr double kWorth = 0.97;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      const int64_t count = block.counts[dim];
+      if (dims[dim].dimClass != DimClass::M || choice.taskCounts[dim] != count)
+        continue;
+      const bool isAligned = dims.extent(dim) % limits.lanes() == 0;
+      const bool isRow = dims.isUnit(Role::A, dim) || (dims.isUnit(Role::C, dim) && isAligned);
+      DimCounts even = choice.taskCounts;
+      even[dim] = roundUp(ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count)),
+                          isRow ? limits.lanes() : 1);
+      if (even[dim] >= count || imbalanceOf(even) > kWorth * imbalanceOf(choice.taskCounts))
+        continue;
+      block.counts[dim] = even[dim];
+      choice.taskCounts = even;
+    }
+  }
+
+  double imbalanceOf(const DimCounts &counts) const {
+    return einsumc::imbalanceOf(dims, toDouble(elementBytes), counts, /*rowsOutside=*/false,
+                                threads);
+  }
+
   /// The indices of a dim that tasks have if these are so many or at most half as many more: of
   /// whole blocks, unless a task is one.
   int64_t evenPart(std::size_t dim, int64_t parts) const {
@@ -213,8 +239,7 @@ private:
     double bestShare = 0;
     for (int64_t more = parts; more <= std::min(blocks, parts + parts / 2); ++more) {
       counts[dim] = std::min(dims.extent(dim), roundUp(ceilDiv(dims.extent(dim), more), step));
-      const double share =
-          largestShare(dims, toDouble(elementBytes), counts, /*rowsOutside=*/false, threads);
+      const double share = imbalanceOf(counts);
       if (best == 0 || share < kWorth * bestShare) {
         best = counts[dim];
         bestShare = share;

@@ -18,14 +18,14 @@
 namespace einsumc {
 
 double LocalCost::seconds() const {
-  return std::max(kernelSeconds + packSeconds, memorySeconds) + lineSeconds;
+  return std::max((kernelSeconds + packSeconds) * imbalance, memorySeconds) + lineSeconds;
 }
 
 namespace {
 
 LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine &machine) {
   // The other way round must be cheaper by more than the error of the estimate.
-  constexpr double kClearly = 0.8;
+  constexpr double kClearly = 0.93;
   if (work.isUnary)
     return unaryCost(dims, work.type, machine);
   const bool isUsuallySwapped = isResultAlongB(dims);

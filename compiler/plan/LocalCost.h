@@ -49,6 +49,7 @@ struct LocalCost {
   double packSeconds = 0;   ///< copies into blocks, and reading across cache lines
   double memorySeconds = 0; ///< every tensor once through the memory or cache that holds it
   double lineSeconds = 0;   ///< the rest of the cache lines of which the result is written in parts
+  double imbalance = 1;     ///< how many times the threads' mean work the one with the most has
   bool swapped = false;     ///< B plays L, the operand whose m LIBXSMM wants contiguous
   NestKernel kernel = NestKernel::Block; ///< of a contraction
 

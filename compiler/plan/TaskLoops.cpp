@@ -108,29 +108,15 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
   return loops;
 }
 
-double largestShare(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                    bool rowsOutside, int64_t threads) {
+double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                   bool rowsOutside, int64_t threads) {
   const DimIndices loops = taskLoops(dims, elementBytes, counts, rowsOutside);
-  return TaskWork(dims, counts, loops).ofLargest(threads);
-}
-
-void evenTasks(const WorkDims &dims, double elementBytes, bool rowsOutside, int64_t threads,
-               int64_t vector, DimCounts &counts) {
-  constexpr double kWorth = 0.96; // Blocks of other lengths are less full.
-  const auto largest = [&](const DimCounts &of) {
-    return largestShare(dims, elementBytes, of, rowsOutside, threads);
-  };
-  double most = largest(counts);
-  for (const std::size_t dim : taskLoops(dims, elementBytes, counts, rowsOutside)) {
-    DimCounts even = counts; // Of which no part becomes longer: blocks keep fitting the caches.
-    const int64_t part = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
-    const bool isRow = dims[dim].dimClass == DimClass::M && dims.isUnit(Role::C, dim);
-    even[dim] = std::min(counts[dim], isRow ? roundUp(part, vector) : part);
-    if (const double mostOfEven = largest(even); mostOfEven < kWorth * most) {
-      counts = even;
-      most = mostOfEven;
-    }
-  }
+  if (loops.empty()) // One task.
+    return toDouble(threads);
+  double all = 1;
+  for (const std::size_t dim : loops)
+    all *= toDouble(dims.extent(dim));
+  return toDouble(threads) * TaskWork(dims, counts, loops).ofLargest(threads) / all;
 }
 
 } // namespace einsumc

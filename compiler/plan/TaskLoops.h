@@ -17,15 +17,10 @@ namespace einsumc {
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                      bool rowsOutside);
 
-/// The work of the thread with the most: a number to compare.
-double largestShare(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                    bool rowsOutside, int64_t threads);
-
-/// Makes the parts of dims equal where the thread with the most work then has much less: each
-/// computes as many tasks as the others, or one more, in the order of the loops.
-/// \param vector what parts of the dim along which C is written are multiples of
-void evenTasks(const WorkDims &dims, double elementBytes, bool rowsOutside, int64_t threads,
-               int64_t vector, DimCounts &counts);
+/// How many times as much as all threads in the mean the one with the most work has. Each computes
+/// as many tasks as the others, or one more, in the order of the loops.
+double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+                   bool rowsOutside, int64_t threads);
 
 } // namespace einsumc
 

@@ -195,7 +195,7 @@ private:
                                              std::cbrt(static_cast<double>(machine.threads)));
     const double seconds = longest(productSeconds(extent, machine, {0, quick ? 3 : 9}));
     const LocalCost estimate = localCost(squareProduct(extent), machine);
-    const double unexplained = std::max(seconds - estimate.seconds(), 0.0);
+    const double unexplained = std::max(seconds - estimate.seconds(), 0.0) / estimate.imbalance;
     const double scale =
         std::max(estimate.kernelSeconds / (estimate.kernelSeconds + unexplained), kLeastScale);
     for (std::vector<double> &line : machine.kernelEfficiency.table)

@@ -1,0 +1,39 @@
+//===- BlockPanels.h - how a block's rows fall into panels and vectors ------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_BLOCKPANELS_H
+#define EINSUMC_PLAN_BLOCKPANELS_H
+
+#include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/WorkDims.h"
+
+namespace einsumc {
+
+/// A packed block of L is a row of panels, each of which holds the first `dims` dims of m that the
+/// block has, of the last of these `count` indices.
+struct BlockPanels {
+  std::size_t dims = 0;
+  int64_t count = 0;
+};
+
+/// The dims of a class that a task of a contraction goes along, the fastest in a role's tensor
+/// first. Of those of one index, batches need none.
+DimIndices dimsOfTask(const WorkDims &dims, DimClass dimClass, Role role,
+                      const DimCounts &taskCounts);
+
+/// The panels of a packed L.
+/// \param most elements along m of one
+BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t most);
+
+/// The share of the vectors' lanes that kernels fill with rows of whole blocks.
+/// \param lanes of a vector
+/// \param run rows that follow each other where tiles are written, if kernels write them there; 0:
+/// they are brought there from a buffer
+double fullnessOf(const WorkDims &dims, const BlockChoice &blocks, int64_t lanes, int64_t run);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_BLOCKPANELS_H
