@@ -91,11 +91,13 @@ private:
 
   static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, bool asMatrix) {
     constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);
-    for (int64_t wanted = kWanted; wanted >= kCacheLine<T>; wanted /= 2) {
+    const int64_t least = asMatrix ? kPacket<T> : kCacheLine<T>;
+    for (int64_t wanted = kWanted; wanted >= least; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
       const Run inSource = runOf(nest, &Loop::from, wanted);
-      if (std::min(inTarget.length, inSource.length) < kCacheLine<T> ||
-          std::min(inTarget.first, inSource.first) >= kCacheLine<T>)
+      const int64_t shorter = std::min(inTarget.length, inSource.length);
+      if (shorter < least ||
+          std::min(inTarget.first, inSource.first) >= std::min<int64_t>(shorter, kCacheLine<T>))
         return std::nullopt;
       int64_t elements = inSource.length;
       for (std::size_t d = 0; d < nest.loops().size(); ++d)
