@@ -210,11 +210,13 @@ private:
       const int64_t count = block.counts[dim];
       if (dims[dim].dimClass != DimClass::M || choice.taskCounts[dim] != count)
         continue;
-      const bool isAligned = dims.extent(dim) % limits.lanes() == 0;
-      const bool isRow = dims.isUnit(Role::A, dim) || (dims.isUnit(Role::C, dim) && isAligned);
+      const bool isInRow = dims.stride(Role::A, dim) < dims.runAlong(DimClass::M, Role::A);
+      const bool isAligned = dims.isUnit(Role::C, dim) && dims.extent(dim) % limits.lanes() == 0;
+      if (isInRow)
+        continue;
       DimCounts even = choice.taskCounts;
       even[dim] = roundUp(ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count)),
-                          isRow ? limits.lanes() : 1);
+                          isAligned ? limits.lanes() : 1);
       if (even[dim] >= count || imbalanceOf(even) > kWorth * imbalanceOf(choice.taskCounts))
         continue;
       block.counts[dim] = even[dim];
