@@ -16,10 +16,8 @@
 #include "einsumc/BlockTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -77,9 +75,6 @@ constexpr double kFullBlock = 0.95, kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
-/// A team of which one thread has so much more work than the mean is uneven; shorter parts must
-/// take so much of the time to be worth it.
-constexpr double kUneven = 1.04, kFaster = 0.96;
 /// The share of the time that the way of the result through scratch must take at most where the
 /// estimate decides: its error.
 constexpr double kClearly = 0.9;
@@ -122,7 +117,7 @@ private:
       shareWork();
     completePacked();
     evenParts(&Chooser::completePacked);
-    if (choice.packsLeft && !choice.panelsAcross)
+    if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
   }
 
@@ -142,7 +137,6 @@ private:
     completePacked();
   }
 
-  /// Chooses what follows from the counts.
   void completePacked() {
     choice.kBlocks = block.blocksOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);
@@ -156,57 +150,18 @@ private:
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross();
   }
 
-  /// Takes shorter parts of dims where the threads have more equal shares then, if that is faster:
-  /// step by step those of one dim with which it is the fastest.
+  /// \param complete chooses what follows from the counts
   void evenParts(void (Chooser::*complete)()) {
     if (isSerial || choice.sumsInParallel)
       return;
-    double seconds = secondsOf(choice);
-    for (double imbalance = imbalanceOfTeam(choice); imbalance > kUneven;) {
-      const DimCounts counts = block.counts;
-      DimCounts best = counts;
-      double least = kFaster * seconds;
-      for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-        if (dims[dim].dimClass == DimClass::K || counts[dim] == dims.extent(dim))
-          continue;
-        for (const int64_t part : shorterParts(dim, counts[dim])) {
-          block.counts[dim] = part;
+    const DimCounts even =
+        einsumc::evenParts(dims, limits.lanes(), block.counts, [&](const DimCounts &counts) {
+          block.counts = counts;
           (this->*complete)();
-          if (imbalanceOfTeam(choice) >= imbalance)
-            continue;
-          if (const double other = secondsOf(choice); other < least) {
-            least = other;
-            best = block.counts;
-          }
-        }
-        block.counts = counts;
-      }
-      block.counts = best;
-      (this->*complete)();
-      if (best == counts)
-        return;
-      seconds = least;
-      imbalance = imbalanceOfTeam(choice);
-    }
-  }
-
-  /// Parts of a dim that are shorter than these, but not by much or shorter than rows should be:
-  /// even ones, and such of whole vectors.
-  llvm::SmallVector<int64_t> shorterParts(std::size_t dim, int64_t count) const {
-    const bool isRow = llvm::any_of(std::array{Role::A, Role::B, Role::C},
-                                    [&](Role role) { return dims.isUnit(role, dim); });
-    const int64_t least = std::max(ceilDiv(count, 2), isRow ? std::min(kShortestRow, count) : 1);
-    llvm::SmallVector<int64_t> parts;
-    for (int64_t blocks = ceilDiv(dims.extent(dim), count);; ++blocks) {
-      const int64_t part = ceilDiv(dims.extent(dim), blocks);
-      if (part < least)
-        return parts;
-      for (const int64_t length : {part, roundUp(part, rowSteps().vector)})
-        if (length < count && !llvm::is_contained(parts, length))
-          parts.push_back(length);
-      if (part == 1)
-        return parts;
-    }
+          return TeamTime{secondsOf(choice), imbalanceOfTeam(choice)};
+        });
+    block.counts = even;
+    (this->*complete)();
   }
 
   double secondsOf(const BlockChoice &blocks) const {

@@ -6,9 +6,13 @@
 
 #include "compiler/plan/TaskLoops.h"
 
+#include "compiler/plan/BlockCounts.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace einsumc {
@@ -117,6 +121,59 @@ double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &c
   for (const std::size_t dim : loops)
     all *= toDouble(dims.extent(dim));
   return toDouble(threads) * TaskWork(dims, counts, loops).ofLargest(threads) / all;
+}
+
+namespace {
+
+/// Parts of a dim that are shorter than \p count, but not by much or shorter than rows should be:
+/// even ones, and such of whole vectors.
+llvm::SmallVector<int64_t> shorterParts(const WorkDims &dims, std::size_t dim, int64_t count,
+                                        int64_t vector) {
+  constexpr int64_t kShortestRow = BlockCounts::kShortestRow;
+  const bool isRow = llvm::any_of(std::array{Role::A, Role::B, Role::C},
+                                  [&](Role role) { return dims.isUnit(role, dim); });
+  const int64_t least = std::max(ceilDiv(count, 2), isRow ? std::min(kShortestRow, count) : 1);
+  llvm::SmallVector<int64_t> result;
+  for (int64_t parts = ceilDiv(dims.extent(dim), count); parts <= dims.extent(dim); ++parts) {
+    const int64_t part = ceilDiv(dims.extent(dim), parts);
+    if (part < least)
+      break;
+    for (const int64_t length : {part, roundUp(part, vector)})
+      if (length < count && !llvm::is_contained(result, length))
+        result.push_back(length);
+  }
+  return result;
+}
+
+} // namespace
+
+DimCounts evenParts(const WorkDims &dims, int64_t vector, const DimCounts &counts,
+                    llvm::function_ref<TeamTime(const DimCounts &)> timeOf) {
+  constexpr double kUneven = 1.04, kFaster = 0.96;
+  DimCounts result = counts;
+  TeamTime time = timeOf(result);
+  while (time.imbalance > kUneven) {
+    DimCounts best = result;
+    TeamTime least = {kFaster * time.seconds, time.imbalance};
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      if (dims[dim].dimClass == DimClass::K || result[dim] == dims.extent(dim))
+        continue;
+      DimCounts other = result;
+      for (const int64_t part : shorterParts(dims, dim, result[dim], vector)) {
+        other[dim] = part;
+        const TeamTime ofOther = timeOf(other);
+        if (ofOther.imbalance < time.imbalance && ofOther.seconds < least.seconds) {
+          best = other;
+          least = ofOther;
+        }
+      }
+    }
+    if (best == result)
+      break;
+    result = best;
+    time = least;
+  }
+  return result;
 }
 
 } // namespace einsumc

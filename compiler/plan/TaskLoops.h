@@ -9,6 +9,8 @@
 
 #include "compiler/plan/WorkDims.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace einsumc {
 
 /// The dims that are cut into tasks, as the loops over these have them, the outermost first.
@@ -21,6 +23,19 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
 /// as many tasks as the others, or one more, in the order of the loops.
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                    bool rowsOutside, int64_t threads);
+
+/// What a choice of parts takes.
+struct TeamTime {
+  double seconds = 0, imbalance = 1;
+};
+
+/// Takes shorter parts of the dims that are cut where that makes an uneven team clearly faster:
+/// step by step those of one dim with which it is the fastest, as long as the threads' shares
+/// become more equal.
+/// \param counts by dim: indices in a task
+/// \param vector elements of one
+DimCounts evenParts(const WorkDims &dims, int64_t vector, const DimCounts &counts,
+                    llvm::function_ref<TeamTime(const DimCounts &)> timeOf);
 
 } // namespace einsumc
 
