@@ -164,6 +164,31 @@ TEST(LocalCost, CachesAreFasterThanMemory) {
   EXPECT_LT(2 * cached, localCost(small, machine).memorySeconds);
 }
 
+/// Seconds of a product with long sums of so many rows and columns.
+LocalCost costOfRows(int64_t m, int64_t n, const Machine &machine) {
+  return localCost(workOf("km,kn->nm", {{'m', m}, {'n', n}, {'k', 1000}}), machine);
+}
+
+TEST(LocalCost, VectorsThatAreNotFullTakeAsLong) {
+  const Machine machine; // With vectors of 16 elements.
+  const double full = costOfRows(80, 17, machine).kernelSeconds;
+  EXPECT_NEAR(costOfRows(65, 17, machine).kernelSeconds, full, 0.05 * full);
+  EXPECT_LT(costOfRows(64, 17, machine).kernelSeconds, 0.85 * full);
+}
+
+TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
+  Machine machine;
+  EXPECT_EQ(costOfRows(64, 48, machine).imbalance, 1);
+  machine.threads = 64; // More than there are tasks.
+  const LocalCost few = costOfRows(64, 48, machine);
+  EXPECT_GT(few.imbalance, 10);
+  EXPECT_NEAR(few.seconds(), few.imbalance * (few.kernelSeconds + few.packSeconds),
+              1e-3 * few.seconds());
+  machine.threads = 2;
+  for (const int64_t n : {96, 1000, 1021, 5000})
+    EXPECT_LT(costOfRows(600, n, machine).imbalance, 1.1) << n;
+}
+
 TEST(LocalCost, FewRowsOfTheUsualLExchangeTheOperands) {
   const auto cost = [](int64_t m) {
     return localCost(workOf("km,kn->nm", {{'m', m}, {'n', 400}, {'k', 128}}), Machine{});

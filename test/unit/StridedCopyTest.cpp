@@ -386,6 +386,23 @@ TYPED_TEST(StridedCopyTest, RowsAndColumnsOfSeveralLoops) {
         }
 }
 
+/// Such matrices of fewer rows or columns than a cache line has elements, but no fewer than a
+/// packet, and of one fewer.
+TYPED_TEST(StridedCopyTest, RowsAndColumnsShorterThanLines) {
+  for (const auto &[columns, moreColumns] :
+       {std::pair{2, 2}, {3, 2}, {2, 4}, {3, 3}, {3, 5}, {2, 7}})
+    for (const int64_t rows : {3, 4, 5, 7, 8, 9, 15, 21, 33}) {
+      const int64_t row = columns * moreColumns + 3;
+      const std::vector<CopyLoop> loops = {{rows, 1, row},
+                                           {columns, rows, 1},
+                                           {moreColumns, 1000 * rows, columns},
+                                           {11, 10 * rows, 100 * row}};
+      this->expectCopy(loops, serialCopy<TypeParam>);
+      this->expectCopy(loops, fromMemory<TypeParam>);
+      this->expectAdd(loops);
+    }
+}
+
 /// Short pieces that are neighbours in both.
 TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
   for (const int64_t piece : {2, 3, 7, 11, 15})
