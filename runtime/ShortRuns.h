@@ -26,21 +26,24 @@ namespace einsumc {
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
 /// where the steps are powers of two and few lines stay cached. Runs that share no loop are the
-/// rows of a matrix and of its transpose, and go through registers. To a cache, pieces that are
-/// neighbours in both tensors rather go by tiles.
+/// rows of a matrix and of its transpose, and go through registers, if need be from half a line on.
+/// To a cache, pieces that are neighbours in both tensors rather go by tiles.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
   /// \param pastCaches lines of the target are written as a whole rather than by registers
   static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
                                            bool pastCaches) noexcept {
-    if (!pastCaches) {
-      if (auto matrix = takeRuns(nest, leastSteps, true))
-        return matrix;
-      if (hasPieces(nest)) // Rows of tiles.
-        return std::nullopt;
-    }
-    return takeRuns(nest, leastSteps, false);
+    constexpr int64_t kLine = kCacheLine<T>, kHalfLine = std::max<int64_t>(kPacket<T>, kLine / 2);
+    if (pastCaches)
+      return takeRuns(nest, leastSteps, kLine, false);
+    if (auto matrix = takeRuns(nest, leastSteps, kLine, true))
+      return matrix;
+    if (hasPieces(nest)) // Rows of tiles.
+      return std::nullopt;
+    if (auto runs = takeRuns(nest, leastSteps, kLine, false))
+      return runs;
+    return takeRuns(nest, leastSteps, kHalfLine, true);
   }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.
@@ -89,9 +92,10 @@ private:
     return first.to == 1 && first.from == 1 && first.extent >= kFewTogether;
   }
 
-  static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, bool asMatrix) {
+  /// \param least elements of a run
+  static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, int64_t least,
+                                           bool asMatrix) {
     constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);
-    const int64_t least = asMatrix ? kPacket<T> : kCacheLine<T>;
     for (int64_t wanted = kWanted; wanted >= least; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
       const Run inSource = runOf(nest, &Loop::from, wanted);

@@ -75,8 +75,8 @@ constexpr double kFullBlock = 0.95, kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
-/// The share of the time that the way of the result through scratch must take at most where the
-/// estimate decides: its error.
+/// The share of the time of packed blocks that those of a result through scratch must take at most
+/// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
 /// How many times as many elements of L as of C have to come and go for the order of C not to
 /// matter.
@@ -107,7 +107,9 @@ public:
         return *inScratch;
     }
     choosePacked();
-    return inScratch && secondsOf(*inScratch) < kClearly * secondsOf(choice) ? *inScratch : choice;
+    return inScratch && costOf(*inScratch).seconds() < kClearly * costOf(choice).seconds()
+               ? *inScratch
+               : choice;
   }
 
 private:
@@ -139,6 +141,7 @@ private:
 
   void completePacked() {
     choice.kBlocks = block.blocksOf(DimClass::K);
+    choice.k = block.sizeOf(DimClass::K);
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);
     choice.mBlocks = block.blocksOf(DimClass::M);
@@ -158,23 +161,15 @@ private:
         einsumc::evenParts(dims, limits.lanes(), block.counts, [&](const DimCounts &counts) {
           block.counts = counts;
           (this->*complete)();
-          return TeamTime{secondsOf(choice), imbalanceOfTeam(choice)};
+          const LocalCost cost = costOf(choice);
+          return TeamTime{cost.seconds(), cost.imbalance};
         });
     block.counts = even;
     (this->*complete)();
   }
 
-  double secondsOf(const BlockChoice &blocks) const {
-    LocalCost cost = blockCost(dims, type, machine, blocks);
-    cost.imbalance = imbalanceOfTeam(blocks);
-    return cost.seconds();
-  }
-
-  double imbalanceOfTeam(const BlockChoice &blocks) const {
-    return isSerial || blocks.sumsInParallel
-               ? 1
-               : imbalanceOf(dims, toDouble(elementBytes), blocks.taskCounts,
-                             blocks.isPackedInScratch(), threads);
+  LocalCost costOf(const BlockChoice &blocks) const {
+    return blockCost(dims, type, machine, blocks, threads);
   }
 
   std::optional<WrittenBlocks> writtenBlocks() const {
@@ -447,6 +442,8 @@ private:
   }
 
   void chooseAccess() {
+    choice.sumsAsIn = Role::B;
+    choice.rowsAsIn = Role::C;
     const int64_t m = dims.extentOf(DimClass::M);
     const int64_t n = dims.extentOf(DimClass::N);
     const int64_t k = dims.extentOf(DimClass::K);

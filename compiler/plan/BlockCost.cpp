@@ -27,8 +27,8 @@ namespace {
 class BlockCost {
 public:
   BlockCost(const WorkDims &dims, ElementType type, const Machine &machine,
-            const BlockChoice &blocks)
-      : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)),
+            const BlockChoice &blocks, int64_t team)
+      : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)), team(team),
         elementBytes(toDouble(sizeInBytes(type))), blocks(blocks),
         memory(machine, elementBytes, elementBytes * dims.footprint()) {}
 
@@ -56,8 +56,7 @@ private:
     const bool isSerial = 2 * dims.iterations() < kSerialFlops;
     if (isSerial || blocks.sumsInParallel)
       return 1;
-    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch(),
-                       machine.threads);
+    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch(), team);
   }
 
   /// The arithmetic, under which the tensors come and go all but for a share.
@@ -109,7 +108,8 @@ private:
   /// Neighbours along a side of a block where tiles write them, from its fastest dim on.
   int64_t runOfTile(DimClass dimClass) const {
     int64_t run = 1, first = 0;
-    for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
+    const Role order = dimClass == DimClass::M ? blocks.rowsAsIn : Role::C;
+    for (const std::size_t dim : dims.bySpeed(dimClass, order)) {
       if (blocks.counts[dim] == 1 && dims.extent(dim) > 1)
         continue;
       if (first == 0)
@@ -164,10 +164,12 @@ private:
     const int64_t most =
         tiles::kMostPanelVectors * machine.vectorBytes / sizeInBytes(type) / blocks.columnTogether;
     const int64_t rows = std::min(blocks.m, most * blocks.columnTogether);
-    const TileSize tile{toDouble(rows), toDouble(std::min(blocks.n, tiles::kMostN)),
+    const int64_t inVectors = roundUp(rows, machine.vectorBytes / sizeInBytes(type));
+    const TileSize tile{toDouble(inVectors), toDouble(std::min(blocks.n, tiles::kMostN)),
                         toDouble(blocks.k)};
-    const double calls = dims.iterations() / (tile.m * tile.n * tile.k);
-    return 2 * dims.iterations() / machine.flopsPerSecond(type) /
+    const double fullness = toDouble(rows) / toDouble(inVectors);
+    const double calls = dims.iterations() / (toDouble(rows) * tile.n * tile.k);
+    return 2 * dims.iterations() / machine.flopsPerSecond(type) / fullness /
                tileEfficiency(machine, type, tile) +
            kNotHidden * memory.stream(dims.elements(Role::C)) +
            calls * machine.kernelOverhead / threads;
@@ -265,6 +267,7 @@ private:
   ElementType type;
   const Machine &machine;
   double threads;
+  int64_t team;
   double elementBytes;
   const BlockChoice &blocks;
   MemoryModel memory;
@@ -273,8 +276,8 @@ private:
 } // namespace
 
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
-                    const BlockChoice &blocks) {
-  return BlockCost(dims, type, machine, blocks).run();
+                    const BlockChoice &blocks, int64_t team) {
+  return BlockCost(dims, type, machine, blocks, team > 0 ? team : machine.threads).run();
 }
 
 } // namespace einsumc

@@ -63,7 +63,7 @@ BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t mo
 double fullnessOf(const WorkDims &dims, const BlockChoice &blocks, int64_t lanes, int64_t run) {
   // Vectors of rows in one panel.
   const auto vectorsOf = [&](int64_t rows) {
-    const int64_t within = run > 0 ? std::min(run, rows) : rows;
+    const int64_t within = run > 0 && !blocks.panelsAcross ? std::min(run, rows) : rows;
     return rows / within * ceilDiv(within, lanes) + ceilDiv(rows % within, lanes);
   };
   int64_t vectors = 0;

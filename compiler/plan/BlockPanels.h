@@ -28,7 +28,9 @@ DimIndices dimsOfTask(const WorkDims &dims, DimClass dimClass, Role role,
 /// \param most elements along m of one
 BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t most);
 
-/// The share of the vectors' lanes that kernels fill with rows of whole blocks.
+/// The share of the vectors' lanes that kernels fill with rows of whole blocks; shorter ones at the
+/// ends of dims are left out.
+/// \pre no columns are written together
 /// \param lanes of a vector
 /// \param run rows that follow each other where tiles are written, if kernels write them there; 0:
 /// they are brought there from a buffer

@@ -203,24 +203,24 @@ private:
   }
 
   /// Takes equal parts of dims of which tasks have one block where the threads' shares are more
-  /// equal then.
+  /// equal then. Rows of L stay as they are, and rows of C that are whole vectors are cut into such.
   void evenBlocks() {
     constexpr double kWorth = 0.97;
+    double imbalance = imbalanceOf(choice.taskCounts);
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      const int64_t count = block.counts[dim];
-      if (dims[dim].dimClass != DimClass::M || choice.taskCounts[dim] != count)
-        continue;
+      const int64_t extent = dims.extent(dim), count = block.counts[dim];
       const bool isInRow = dims.stride(Role::A, dim) < dims.runAlong(DimClass::M, Role::A);
-      const bool isAligned = dims.isUnit(Role::C, dim) && dims.extent(dim) % limits.lanes() == 0;
-      if (isInRow)
+      if (dims[dim].dimClass != DimClass::M || isInRow || choice.taskCounts[dim] != count)
         continue;
+      const bool areVectors = dims.isUnit(Role::C, dim) && extent % limits.lanes() == 0;
       DimCounts even = choice.taskCounts;
-      even[dim] = roundUp(ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), count)),
-                          isAligned ? limits.lanes() : 1);
-      if (even[dim] >= count || imbalanceOf(even) > kWorth * imbalanceOf(choice.taskCounts))
+      even[dim] = roundUp(ceilDiv(extent, ceilDiv(extent, count)), areVectors ? limits.lanes() : 1);
+      const double ofEven = imbalanceOf(even);
+      if (even[dim] >= count || ofEven > kWorth * imbalance)
         continue;
       block.counts[dim] = even[dim];
       choice.taskCounts = even;
+      imbalance = ofEven;
     }
   }
 

@@ -133,14 +133,17 @@ llvm::SmallVector<int64_t> shorterParts(const WorkDims &dims, std::size_t dim, i
   const bool isRow = llvm::any_of(std::array{Role::A, Role::B, Role::C},
                                   [&](Role role) { return dims.isUnit(role, dim); });
   const int64_t least = std::max(ceilDiv(count, 2), isRow ? std::min(kShortestRow, count) : 1);
+  constexpr std::size_t kMost = 24; // The ones after them are hardly different.
+  const int64_t extent = dims.extent(dim);
+  const auto evenPart = [&](int64_t most) { return ceilDiv(extent, ceilDiv(extent, most)); };
   llvm::SmallVector<int64_t> result;
-  for (int64_t parts = ceilDiv(dims.extent(dim), count); parts <= dims.extent(dim); ++parts) {
-    const int64_t part = ceilDiv(dims.extent(dim), parts);
-    if (part < least)
-      break;
+  for (int64_t part = evenPart(count); part >= least && result.size() < kMost;) {
     for (const int64_t length : {part, roundUp(part, vector)})
       if (length < count && !llvm::is_contained(result, length))
         result.push_back(length);
+    if (part == 1)
+      break;
+    part = evenPart(part - 1);
   }
   return result;
 }

@@ -146,7 +146,7 @@ TEST_F(StepCosts, stepsThatAddReadTheResult) {
 }
 
 TEST_F(StepCosts, longLoopsAreEstimated) {
-  // 4 chunks in 8 parts are not played; parts of as full vectors are.
+  // 4 chunks in 8 parts are not played, in 4 they are; the rows of both fill vectors.
   for (const double share : {0.0, 0.5, 5.0}) {
     const StepCost played = cost("ring_m(t=n,pace=4)", share, 0);
     const StepCost estimated = cost("ring_m(t=n,pace=8)", share, 0);
