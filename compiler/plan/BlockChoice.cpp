@@ -85,10 +85,10 @@ constexpr double kMuchMore = 8;
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
-          bool maySplitSums)
+          bool maySplitSums, TeamShares shares)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
         limits(machine, elementBytes), isSerial(isSerial),
-        threads(std::max(machine.threads, kFewThreads)),
+        threads(shares == TeamShares::Equal ? 1 : std::max(machine.threads, kFewThreads)),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
@@ -512,8 +512,8 @@ double BlockLimits::fullness(int64_t rows) const {
 }
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
-                         bool isSerial, bool maySplitSums) {
-  return Chooser(dims, type, machine, isSerial, maySplitSums).run();
+                         bool isSerial, bool maySplitSums, TeamShares shares) {
+  return Chooser(dims, type, machine, isSerial, maySplitSums, shares).run();
 }
 
 } // namespace einsumc

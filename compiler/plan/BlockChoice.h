@@ -73,8 +73,10 @@ struct BlockLimits {
 /// \param dims with A as L
 /// \param isSerial one thread computes all
 /// \param maySplitSums the threads may share the sums
+/// \param shares the parts of dims are even for the sake of shares of tasks
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
-                         bool isSerial, bool maySplitSums = true);
+                         bool isSerial, bool maySplitSums = true,
+                         TeamShares shares = TeamShares::OfTasks);
 
 /// Below so many flops a team of threads costs more than it gains.
 constexpr double kSerialFlops = 200'000;

@@ -277,7 +277,7 @@ private:
 
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
                     const BlockChoice &blocks, int64_t team) {
-  return BlockCost(dims, type, machine, blocks, team > 0 ? team : machine.threads).run();
+  return BlockCost(dims, type, machine, blocks, team).run();
 }
 
 } // namespace einsumc

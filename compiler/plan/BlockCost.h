@@ -13,9 +13,9 @@
 namespace einsumc {
 
 /// What a contraction in such blocks takes, with A as L. \pre !isStreaming(dims)
-/// \param team threads that share the blocks; 0: the machine's
+/// \param team threads that share the blocks
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
-                    const BlockChoice &blocks, int64_t team = 0);
+                    const BlockChoice &blocks, int64_t team);
 
 } // namespace einsumc
 

@@ -23,7 +23,8 @@ double LocalCost::seconds() const {
 
 namespace {
 
-LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine &machine) {
+LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine &machine,
+                     TeamShares shares) {
   // The other way round must be cheaper by more than the error of the estimate.
   constexpr double kClearly = 0.93;
   if (work.isUnary)
@@ -44,7 +45,9 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     return reordering();
   const bool isSerial = 2 * dims.iterations() < kSerialFlops;
   const auto costOf = [&](const WorkDims &of) {
-    return blockCost(of, work.type, machine, chooseBlocks(of, work.type, machine, isSerial));
+    const int64_t team = shares == TeamShares::Equal ? 1 : machine.threads;
+    return blockCost(of, work.type, machine,
+                     chooseBlocks(of, work.type, machine, isSerial, true, shares), team);
   };
   LocalCost usual = inUsualRoles(costOf(usualDims), NestKernel::Block);
   LocalCost other = costOf(usualDims.exchanged());
@@ -65,9 +68,9 @@ double leastSeconds(double iterations, ElementType type, const Machine &machine)
   return 2 * iterations / (machine.flopsPerSecond(type) * machine.kernelEfficiency.best());
 }
 
-LocalCost localCost(const LocalWork &work, const Machine &machine) {
+LocalCost localCost(const LocalWork &work, const Machine &machine, TeamShares shares) {
   const WorkDims dims = WorkDims::fused(work);
-  LocalCost cost = costOnTeam(work, dims, machine);
+  LocalCost cost = costOnTeam(work, dims, machine, shares);
   if (machine.threads > 1 && 2 * dims.iterations() < kSerialFlops) { // One thread computes it.
     const auto threads = static_cast<double>(machine.threads);
     cost.kernelSeconds *= threads;

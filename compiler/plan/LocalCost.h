@@ -43,6 +43,11 @@ enum class NestKernel : uint8_t {
   Block, ///< products of blocks of many dims, cut into tiles of the size of registers and caches
 };
 
+/// Whether the threads have the work of their tasks, one perhaps more than the others, or equal
+/// shares. So schedules are compared: their parts differ by a few elements, by which one or the
+/// other would be chosen.
+enum class TeamShares : uint8_t { OfTasks, Equal };
+
 /// The estimate, in seconds.
 struct LocalCost {
   double kernelSeconds = 0; ///< arithmetic, calls, and writing the result
@@ -61,7 +66,8 @@ struct LocalCost {
 /// Multiplication" (ACM TOMS 34, 2008), section 4: arithmetic at the tile kernels' efficiency,
 /// calls, packing as often as a block is packed again, and the writing of the result. Of the two
 /// ways of giving A and B their roles it takes the cheaper.
-LocalCost localCost(const LocalWork &work, const Machine &machine);
+LocalCost localCost(const LocalWork &work, const Machine &machine,
+                    TeamShares shares = TeamShares::OfTasks);
 
 /// What so many iterations of a contraction take at least.
 double leastSeconds(double iterations, ElementType type, const Machine &machine);

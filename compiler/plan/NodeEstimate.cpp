@@ -60,8 +60,9 @@ double NodeEstimate::node(NodeId node, int64_t ranks) {
 double NodeEstimate::computing(NodeId node, int64_t ranks) {
   if (const auto at = known.find({node, ranks}); at != known.end())
     return at->second;
-  const double seconds = ranks == 1 ? localCost(localWork(tree, node), machine).seconds()
-                                    : roughSeconds(tree, node, machine, ranks, computing(node, 1));
+  const double seconds =
+      ranks == 1 ? localCost(localWork(tree, node), machine, TeamShares::Equal).seconds()
+                 : roughSeconds(tree, node, machine, ranks, computing(node, 1));
   return known[{node, ranks}] = seconds;
 }
 

@@ -34,7 +34,7 @@ double PartSeconds::of(const Box &part, double footprint) {
   if (isNew && volume(part) > 0) {
     LocalWork work = localWork(tree, node, part);
     work.footprint = footprint;
-    found->second = localCost(work, machine).seconds();
+    found->second = localCost(work, machine, TeamShares::Equal).seconds();
   }
   return found->second;
 }
