@@ -85,7 +85,7 @@ TEST(ShapeKey, EstimatesOfNodesThatAreAlikeAreTheirOwn) {
   for (const char *name : {"T", "U", "V", "W", "X"})
     for (const int64_t ranks : {1, 2, 6, 64}) {
       const NodeId node = named(tree, name);
-      const double alone = localCost(localWork(tree, node), machine).seconds();
+      const double alone = localCost(localWork(tree, node), machine, TeamShares::Equal).seconds();
       double expected = alone;
       if (ranks > 1) {
         double moved = 0;

@@ -73,14 +73,15 @@ void expectSeconds(const Both &both, double seconds) {
 }
 
 double computeSeconds(const Tree &tree, const Machine &machine, int64_t m, int64_t n, int64_t k) {
-  return localCost(localWork(tree, kProduct, {{0, m}, {0, n}, {0, k}}), machine).seconds();
+  return localCost(localWork(tree, kProduct, {{0, m}, {0, n}, {0, k}}), machine, TeamShares::Equal)
+      .seconds();
 }
 
 /// A step of the sum, of 512 in all: the tensors of all steps lie where they have room.
 double stepSeconds(const Tree &tree, const Machine &machine, int64_t m, int64_t n, int64_t k) {
   LocalWork work = localWork(tree, kProduct, {{0, m}, {0, n}, {0, k}});
   work.footprint = static_cast<double>(512 * (m + n) + m * n);
-  return localCost(work, machine).seconds();
+  return localCost(work, machine, TeamShares::Equal).seconds();
 }
 
 /// The same after the first: it adds to the result, which it reads.

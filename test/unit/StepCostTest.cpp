@@ -63,7 +63,7 @@ protected:
     cut.end = cut.begin + cut.size() / kRanks;
     LocalWork part = localWork(tree, kProduct, step);
     part.footprint = kFootprint;
-    stepSeconds = localCost(part, machine).seconds();
+    stepSeconds = localCost(part, machine, TeamShares::Equal).seconds();
     const std::vector<Link> links(stepping->travellers.size(),
                                   Link{alpha, share * stepSeconds / kChunkBytes});
     PartSeconds parts(tree, kProduct, machine);
