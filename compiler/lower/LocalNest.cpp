@@ -60,7 +60,7 @@ LocalNest chooseNest(const Tree &tree, NodeId node, const ComputeShape &shape, b
   nest.maySplitSums = llvm::all_of(shape.blocks.back().isWhole, [](bool whole) { return whole; });
   const LocalWork work = workOf(tree, node, nest, shape);
   const WorkDims asInTree({work.dims.begin(), work.dims.end()});
-  nest.serial = 2 * asInTree.iterations() < kSerialFlops;
+  nest.serial = isForOneThread(asInTree);
   const LocalCost cost = localCost(work, machine);
   nest.swapped = cost.swapped;
   const WorkDims dims = nest.swapped ? asInTree.exchanged() : asInTree;

@@ -117,7 +117,6 @@ private:
     chooseSides();
     if (!isSerial && block.tasks() < enoughTasks)
       shareWork();
-    completePacked();
     evenParts(&Chooser::completePacked);
     if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
@@ -139,15 +138,19 @@ private:
     completePacked();
   }
 
-  void completePacked() {
-    choice.kBlocks = block.blocksOf(DimClass::K);
-    choice.k = block.sizeOf(DimClass::K);
+  void takeCounts() {
+    choice.counts = choice.taskCounts = block.counts;
     choice.m = block.sizeOf(DimClass::M);
     choice.n = block.sizeOf(DimClass::N);
+    choice.k = block.sizeOf(DimClass::K);
     choice.mBlocks = block.blocksOf(DimClass::M);
     choice.nBlocks = block.blocksOf(DimClass::N);
+    choice.kBlocks = block.blocksOf(DimClass::K);
+  }
+
+  void completePacked() {
+    takeCounts();
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
-    choice.counts = choice.taskCounts = block.counts;
     chooseAccess();
     choice.columnTogether = columnTogether();
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross();
@@ -155,6 +158,7 @@ private:
 
   /// \param complete chooses what follows from the counts
   void evenParts(void (Chooser::*complete)()) {
+    (this->*complete)();
     if (isSerial || choice.sumsInParallel)
       return;
     const DimCounts even =
@@ -182,17 +186,7 @@ private:
   void chooseWritten(const DimCounts &counts) {
     block.counts = counts;
     choice.resultThroughScratch = choice.packsLeft = choice.packsRight = true;
-    completeWritten();
-    evenParts(&Chooser::completeWritten);
-  }
-
-  void completeWritten() {
-    choice.counts = choice.taskCounts = block.counts;
-    choice.k = block.sizeOf(DimClass::K);
-    choice.m = block.sizeOf(DimClass::M);
-    choice.n = block.sizeOf(DimClass::N);
-    choice.mBlocks = block.blocksOf(DimClass::M);
-    choice.nBlocks = block.blocksOf(DimClass::N);
+    evenParts(&Chooser::takeCounts);
   }
 
   /// The dim of m along which C is written, if panels may be cut anywhere along it and the others:
@@ -442,8 +436,6 @@ private:
   }
 
   void chooseAccess() {
-    choice.sumsAsIn = Role::B;
-    choice.rowsAsIn = Role::C;
     const int64_t m = dims.extentOf(DimClass::M);
     const int64_t n = dims.extentOf(DimClass::N);
     const int64_t k = dims.extentOf(DimClass::K);
@@ -460,12 +452,12 @@ private:
     const bool leftCompetes = mInPlace && *onlyK < dims.size() && competes(Role::A, *onlyK);
     choice.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
     choice.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
-    if (choice.packsLeft && choice.packsRight && dims.elements(Role::A) > dims.elements(Role::B) &&
-        dims.runAlong(DimClass::K, Role::A) >= kShortestRow)
-      choice.sumsAsIn = Role::A;
-    if (choice.packsLeft &&
-        dims.elements(Role::A) >= kMuchMore * toDouble(choice.kBlocks) * dims.elements(Role::C))
-      choice.rowsAsIn = Role::A;
+    const bool isLeftSlower = dims.elements(Role::A) > dims.elements(Role::B) &&
+                              dims.runAlong(DimClass::K, Role::A) >= kShortestRow;
+    choice.sumsAsIn = choice.packsLeft && choice.packsRight && isLeftSlower ? Role::A : Role::B;
+    const bool isMostlyPacked =
+        dims.elements(Role::A) >= kMuchMore * toDouble(choice.kBlocks) * dims.elements(Role::C);
+    choice.rowsAsIn = choice.packsLeft && isMostlyPacked ? Role::A : Role::C;
   }
 
   /// Whether a block has more indices of a dim than the first-level cache has places for: with a

@@ -78,8 +78,11 @@ BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &
                          bool isSerial, bool maySplitSums = true,
                          TeamShares shares = TeamShares::OfTasks);
 
-/// Below so many flops a team of threads costs more than it gains.
-constexpr double kSerialFlops = 200'000;
+/// Whether there is so little to compute that a team of threads costs more than it gains.
+inline bool isForOneThread(const WorkDims &dims) {
+  constexpr double kFlops = 200'000;
+  return 2 * dims.iterations() < kFlops;
+}
 
 } // namespace einsumc
 

@@ -53,8 +53,7 @@ public:
 private:
   /// How many times as long as all threads in the mean the one with the most work computes.
   double imbalanceOfTeam() const {
-    const bool isSerial = 2 * dims.iterations() < kSerialFlops;
-    if (isSerial || blocks.sumsInParallel)
+    if (isForOneThread(dims) || blocks.sumsInParallel)
       return 1;
     return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch(), team);
   }

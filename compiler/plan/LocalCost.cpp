@@ -43,7 +43,7 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     return inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
   if (isReordering(dims))
     return reordering();
-  const bool isSerial = 2 * dims.iterations() < kSerialFlops;
+  const bool isSerial = isForOneThread(dims);
   const auto costOf = [&](const WorkDims &of) {
     const int64_t team = shares == TeamShares::Equal ? 1 : machine.threads;
     return blockCost(of, work.type, machine,
@@ -71,7 +71,7 @@ double leastSeconds(double iterations, ElementType type, const Machine &machine)
 LocalCost localCost(const LocalWork &work, const Machine &machine, TeamShares shares) {
   const WorkDims dims = WorkDims::fused(work);
   LocalCost cost = costOnTeam(work, dims, machine, shares);
-  if (machine.threads > 1 && 2 * dims.iterations() < kSerialFlops) { // One thread computes it.
+  if (machine.threads > 1 && isForOneThread(dims)) {
     const auto threads = static_cast<double>(machine.threads);
     cost.kernelSeconds *= threads;
     cost.packSeconds *= threads;

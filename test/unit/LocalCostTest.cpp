@@ -5,7 +5,9 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "compiler/plan/LocalCost.h"
+
 #include "compiler/plan/Algorithms.h"
+#include "compiler/plan/BlockPanels.h"
 
 #include <gtest/gtest.h>
 
@@ -174,6 +176,35 @@ TEST(LocalCost, VectorsThatAreNotFullTakeAsLong) {
   const double full = costOfRows(80, 17, machine).kernelSeconds;
   EXPECT_NEAR(costOfRows(65, 17, machine).kernelSeconds, full, 0.05 * full);
   EXPECT_LT(costOfRows(64, 17, machine).kernelSeconds, 0.85 * full);
+}
+
+TEST(BlockPanels, FillVectorsWithTheRowsThatLieInOneRun) {
+  const WorkDims dims =
+      WorkDims::fused(workOf("kmp,kn->npm", {{'m', 100}, {'p', 10}, {'n', 50}, {'k', 60}}));
+  const DimIndices rows = dims.bySpeed(DimClass::M, Role::C);
+  BlockChoice blocks;
+  blocks.packsLeft = true;
+  blocks.counts = DimCounts(dims.size(), 1);
+  const auto fullness = [&](int64_t m, int64_t p, int64_t run) {
+    blocks.counts[rows[0]] = m;
+    blocks.counts[rows[1]] = p;
+    blocks.taskCounts = blocks.counts;
+    blocks.m = m * p;
+    return fullnessOf(dims, blocks, 16, run);
+  };
+  // Panels of 63, 63 and 21 rows; kernels that write them in place go along 21.
+  EXPECT_DOUBLE_EQ(fullness(21, 7, 0), 147.0 / 160);
+  EXPECT_DOUBLE_EQ(fullness(21, 7, 21), 147.0 / 224);
+  EXPECT_DOUBLE_EQ(fullness(40, 3, 0), 120.0 / 144);  // Of 40 each.
+  EXPECT_DOUBLE_EQ(fullness(100, 2, 0), 200.0 / 224); // Of 64 and 36.
+  blocks.panelsAcross = true;
+  EXPECT_DOUBLE_EQ(fullness(40, 3, 40), 120.0 / 128);
+  blocks.panelsAcross = false;
+  blocks.resultThroughScratch = true; // All rows are one panel.
+  EXPECT_DOUBLE_EQ(fullness(40, 3, 0), 120.0 / 128);
+  EXPECT_DOUBLE_EQ(fullness(40, 3, 40), 120.0 / 144);
+  blocks.resultThroughScratch = blocks.packsLeft = false; // In place.
+  EXPECT_DOUBLE_EQ(fullness(100, 1, 0), 100.0 / 112);
 }
 
 TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
