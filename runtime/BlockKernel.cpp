@@ -67,6 +67,8 @@ template <class T> int64_t BlockKernel<T>::Side::elements(std::size_t variant) c
 }
 
 template <class T> int64_t BlockKernel<T>::Side::runLength(std::size_t variant) const {
+  if (apart > 0)
+    return elements(variant);
   int64_t run = 1;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].inC != strideInC() * run)
@@ -84,6 +86,8 @@ template <class T> bool BlockKernel<T>::Side::hasLongRuns(int64_t atLeast) const
 }
 
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
+  if (apart > 0)
+    return at * apart;
   int64_t offset = 0;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     offset += at % count(d, variant) * dims[d].inC;
@@ -153,7 +157,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     : sideM(m), sideN(n), sideK(k), format(format) {
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
-  if (format.resultInScratch)
+  if (isInScratch())
     placeInScratch();
   result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
@@ -185,8 +189,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   fetchKernels();
 }
 
-/// Gives the dims the distances that they have in scratch: in the order of C, or of tiles
-/// (kLongBatchBytes).
+/// Gives the dims the distances that they have in scratch: in the order of C, or of tiles, as sums
+/// and batches (kLongBatchBytes) are.
 template <class T> void BlockKernel<T>::placeInScratch() {
   int64_t alongBatch = 1; // Neighbours in C.
   for (const BlockDim &dim : format.batch)
@@ -197,9 +201,14 @@ template <class T> void BlockKernel<T>::placeInScratch() {
       side->inTensor.push_back(dim.inC);
       order.push_back(&dim);
     }
-  if (alongBatch * static_cast<int64_t>(sizeof(T)) < kLongBatchBytes)
-    std::sort(order.begin(), order.end(),
-              [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
+  if (format.scratchColumn > 0 || alongBatch * static_cast<int64_t>(sizeof(T)) >= kLongBatchBytes) {
+    sideM.apart = 1;
+    sideN.apart = format.scratchColumn > 0 ? format.scratchColumn : sideM.elements(0);
+    productInScratch = sideN.apart * sideN.elements(0);
+    return;
+  }
+  std::sort(order.begin(), order.end(),
+            [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
   productInScratch = 1;
   for (BlockDim *const dim : order) {
     dim->inC = productInScratch;
@@ -208,6 +217,8 @@ template <class T> void BlockKernel<T>::placeInScratch() {
 }
 
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
+  if (format.scratchColumn > 0)
+    return Result::Direct;
   if (format.panelRows > 0 || sideM.strideInC() != 1 ||
       !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
@@ -358,12 +369,12 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
   for (std::size_t d = 0; d < batch.size(); step *= batch.begin()[d++])
     products[d] = {batch.begin()[d], step, format.batch[d].inC};
   forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
-    T *const product = format.resultInScratch ? scratch + i * productInScratch : c + inC;
+    T *const product = isInScratch() ? scratch + i * productInScratch : c + inC;
     multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN, tileK,
              accumulate && !format.resultInScratch);
   });
   if (format.resultInScratch)
-    copyScratch(c, scratch, m, n, accumulate, batch);
+    copySums(c, scratch, m, n, accumulate, batch);
   if (format.pastCaches)
     simd::endStoresPastCaches();
 }
@@ -461,16 +472,21 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
 }
 
 template <class T>
-void BlockKernel<T>::copyScratch(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
-                                 Counts batch) const noexcept {
+void BlockKernel<T>::copySums(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
+                              Counts batch) const noexcept {
+  if (kernels.empty())
+    return;
   BlockLoops loops;
   int64_t product = productInScratch;
   for (std::size_t d = 0; d < batch.size(); product *= batch.begin()[d++])
     loops.add(batch.begin()[d], format.batch[d].inC, product);
-  for (std::size_t d = 0; d < m.size(); ++d)
-    loops.add(m.begin()[d], sideM.inTensor[d], sideM.dims[d].inC);
-  for (std::size_t d = 0; d < n.size(); ++d)
-    loops.add(n.begin()[d], sideN.inTensor[d], sideN.dims[d].inC);
+  const auto addSide = [&](const Side &side, Counts counts) {
+    int64_t apart = side.apart;
+    for (std::size_t d = 0; d < counts.size(); apart *= counts.begin()[d++])
+      loops.add(counts.begin()[d], side.inTensor[d], apart > 0 ? apart : side.dims[d].inC);
+  };
+  addSide(sideM, m);
+  addSide(sideN, n);
   if (accumulate)
     addStrided<T>(c, scratch, loops);
   else if (format.pastCaches)

@@ -189,7 +189,9 @@ private:
       format.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
-    if (nest.resultThroughScratch)
+    if (nest.sumsInScratch)
+      addField(format, "scratchColumn", std::to_string(resultStride(nest)));
+    else if (nest.resultThroughScratch)
       format.emplace_back(".resultInScratch = true");
     if (!nest.c.dims.empty())
       addBatch(format);
@@ -273,8 +275,12 @@ private:
     if (team)
       emitShare(isRegion ? "for" : "parallel for",
                 nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
-    emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
-    emitTask(firstSum());
+    if (nest.sumsInScratch)
+      emitTaskWithSums();
+    else {
+      emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
+      emitTask(firstSum());
+    }
     if (nest.kernel == NestKernel::Stream && nest.resultPastCaches)
       body << "ec::endStoresPastCaches(); // Before other threads read the result.\n";
     if (isRegion)
@@ -321,20 +327,46 @@ private:
 
   /// What happens inside all loops, and their ends.
   void emitTask(const std::string &accumulate) {
-    emitCounts();
+    emitCounts(0, nest.loops.size());
     emitBlock(nest.rightRole(), "r");
     emitBlock(nest.leftRole(), "l");
     emitBlock(Role::C, "c");
     emitKernelCall(accumulate);
-    for (std::size_t l = 0; l < nest.loops.size(); ++l)
+    emitLoopEnds(nest.loops.size());
+  }
+
+  void emitLoopEnds(std::size_t loops) {
+    for (std::size_t l = 0; l < loops; ++l)
       body << "}\n";
   }
 
-  /// `true` from the second step of the sums on.
+  /// Loops over tasks, in each of which sums add up in scratch before they are copied.
+  void emitTaskWithSums() {
+    emitLoopHeads(0, nest.teamLoops);
+    emitCounts(0, nest.teamLoops);
+    emitBlock(Role::C, "c");
+    emitLoopHeads(nest.teamLoops, nest.loops.size());
+    emitCounts(nest.teamLoops, nest.loops.size());
+    emitBlock(nest.rightRole(), "r");
+    emitBlock(nest.leftRole(), "l");
+    emitKernelCall(laterSum());
+    emitLoopEnds(nest.loops.size() - nest.teamLoops);
+    body << (tracesBlocks ? traceSpan("Pack") : "") << kernel << ".copySums(c, blockOfC"
+         << sizesOf(nest.m, nest.n, nest.adds ? "step.adds" : "false") << ");\n";
+    emitLoopEnds(nest.teamLoops);
+  }
+
+  /// `true` where the result has sums already.
   std::string firstSum() const {
+    const std::string later = laterSum();
+    if (!nest.adds)
+      return later;
+    return later == "false" ? "step.adds" : "step.adds || " + later;
+  }
+
+  /// `true` from the second step of the sums on.
+  std::string laterSum() const {
     std::vector<std::string> terms;
-    if (nest.adds)
-      terms.emplace_back("step.adds");
     for (std::size_t l = 0; l < nest.loops.size(); ++l)
       if (nest.dims[nest.loops[l].dim].dimClass == DimClass::K)
         terms.push_back(indexNames[l] + " > 0");
@@ -342,8 +374,8 @@ private:
   }
 
   /// Variables with the number of indices that are left for the kernel, for dims with a remainder.
-  void emitCounts() {
-    for (std::size_t l = 0; l < nest.loops.size(); ++l) {
+  void emitCounts(std::size_t first, std::size_t last) {
+    for (std::size_t l = first; l < last; ++l) {
       const NestLoop &loop = nest.loops[l];
       if (loop.step == 1)
         continue;
@@ -434,8 +466,9 @@ private:
       return;
     }
     body << kernel << "(" << (nest.left == BlockAccess::Packed ? "packedL" : "l") << ", "
-         << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", c, " << blockOfResult()
-         << ", {" << countsOf(nest.m) << "}" << sizesOf(nest.n, nest.k, accumulate) << ");\n";
+         << (nest.right == BlockAccess::Packed ? "packedR" : "r") << ", "
+         << (nest.sumsInScratch ? "nullptr" : "c") << ", " << blockOfResult() << ", {"
+         << countsOf(nest.m) << "}" << sizesOf(nest.n, nest.k, accumulate) << ");\n";
   }
 
   /// Where a kernel computes a block of the result before it is copied, as an argument.

@@ -29,7 +29,8 @@ public:
     const auto isLarge = [&](Role role) {
       return dims.elements(role) * bytesOfElement >= tiles::kPastCachesBytes;
     };
-    nest.resultPastCaches = blocks.kBlocks == 1 && !nest.adds && isLarge(Role::C);
+    const bool isWrittenOnce = blocks.kBlocks == 1 || blocks.sumsInScratch;
+    nest.resultPastCaches = isWrittenOnce && !nest.adds && isLarge(Role::C);
     nest.leftFromMemory = isLarge(Role::A);
     nest.rightFromMemory = isLarge(Role::B);
   }
@@ -44,7 +45,8 @@ public:
     nest.left = blocks.fetchesLeft ? BlockAccess::Fetched
                 : blocks.packsLeft ? BlockAccess::Packed
                                    : BlockAccess::Direct;
-    nest.resultThroughScratch = blocks.resultThroughScratch;
+    nest.sumsInScratch = blocks.sumsInScratch;
+    nest.resultThroughScratch = blocks.resultThroughScratch || blocks.sumsInScratch;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
       nest.panelRows = panelRows;

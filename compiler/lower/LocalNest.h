@@ -99,6 +99,8 @@ struct LocalNest {
   bool resultPastCaches = false;
   /// Blocks of the result are computed in scratch and then copied.
   bool resultThroughScratch = false;
+  /// That is when all sums, whose loops are the innermost, have added up there.
+  bool sumsInScratch = false;
   /// Too little work for a team of threads.
   bool serial = false;
 

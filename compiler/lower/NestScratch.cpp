@@ -52,9 +52,10 @@ int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
 int64_t resultStride(const LocalNest &nest) { return apart(nest.m.size()); }
 
 /// Of a block in scratch: the products of a batch, each in the order of C, or columns that lie
-/// apart where L is fetched.
+/// apart where L is fetched or sums add up.
 static int64_t resultElements(const LocalNest &nest) {
-  const int64_t column = nest.left == BlockAccess::Fetched ? resultStride(nest) : nest.m.size();
+  const int64_t column =
+      nest.left == BlockAccess::Fetched || nest.sumsInScratch ? resultStride(nest) : nest.m.size();
   return nest.c.size() * column * nest.n.size();
 }
 

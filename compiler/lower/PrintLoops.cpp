@@ -109,8 +109,10 @@ private:
              << sideText(nest, nest.c) << ", m " << sideText(nest, nest.m) << ", n "
              << sideText(nest, nest.n) << ", k " << sideText(nest, nest.k);
     stream << ": " << buffer(lowered.result).name
-           << (nest.resultThroughScratch ? " through scratch" : "") << " += " << left
-           << access(nest.left) << " * " << right << access(nest.right) << "\n";
+           << (nest.sumsInScratch          ? " summed in scratch"
+               : nest.resultThroughScratch ? " through scratch"
+                                           : "")
+           << " += " << left << access(nest.left) << " * " << right << access(nest.right) << "\n";
   }
 
   const Tree &tree;

@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -34,7 +35,7 @@ constexpr int64_t kEnoughBytesM = 512;
 /// part from the third-level cache.
 constexpr int64_t kLeastK = 384;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
-constexpr int64_t kMostM = 2048, kMostN = 2048;
+constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
 /// What many sums are a multiple of.
 constexpr int64_t kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
@@ -67,14 +68,12 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
 /// through all sums; with smaller ones the threads should keep what they have packed.
 constexpr int64_t kLongSide = 384;
+/// The same of blocks of C that would be added to in short runs, and are summed in scratch instead.
+constexpr int64_t kLongSideOfSums = 256;
+/// So many blocks of the sums are many; sums that are longer are not made shorter for that.
+constexpr int64_t kManySums = 3, kMostShortened = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// The share of the lanes of vectors that are full enough where a block's shape is at stake; how
-/// much more of them must be full for panels across dims.
-constexpr double kFullBlock = 0.95, kFuller = 0.04;
-/// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
-/// a dim at least lie next to each other in panels across dims.
-constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
 /// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
@@ -114,12 +113,63 @@ public:
 
 private:
   void choosePacked() {
-    chooseSides();
-    if (!isSerial && block.tasks() < enoughTasks)
-      shareWork();
+    chooseUnevenParts();
+    if (!choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened)
+      lengthenRows();
+    if (choice.sumsInScratch)
+      fillPanelsOfSums();
     evenParts(&Chooser::completePacked);
     if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
+  }
+
+  void chooseUnevenParts() {
+    chooseSides();
+    if (!isSerial && block.tasks() < enoughTasks)
+      shareWork();
+    completePacked();
+  }
+
+  /// Whether sums that are added to C in short runs and often should rather add up in scratch.
+  bool shouldSumInScratch() const {
+    return choice.kBlocks >= kManySums && !choice.sumsInParallel &&
+           (sumsAsShortRuns || isWorthSummingInScratch(dims, type, machine, choice));
+  }
+
+  /// Takes more rows and shorter sums if these may then add up in scratch.
+  void lengthenRows() {
+    if (std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) < kLongSideOfSums)
+      return;
+    const DimCounts countsBefore = block.counts;
+    const BlockChoice before = choice;
+    mostSums = limits.leftBytes / elementBytes / kLongSideOfSums;
+    sumsAsShortRuns = true;
+    block.counts.assign(dims.size(), 1);
+    chooseUnevenParts();
+    if (choice.sumsInScratch)
+      return;
+    sumsAsShortRuns = false;
+    mostSums = std::numeric_limits<int64_t>::max();
+    block.counts = countsBefore;
+    choice = before;
+  }
+
+  /// Cuts the dim along which C is written so that panels of the next one are full: in scratch,
+  /// runs of C do not matter to kernels.
+  void fillPanelsOfSums() {
+    const DimIndices order = dimsOfTask(dims, DimClass::M, choice.rowsAsIn, choice.taskCounts);
+    if (order.size() < 2 || choice.panelsAcross)
+      return;
+    const std::size_t first = order[0], second = order[1];
+    if (block.counts[first] == dims.extent(first))
+      return;
+    const int64_t count = countOfFullPanels(dims.extent(first), dims.extent(second), kShortestRow,
+                                            limits.panelRows, limits.lanes());
+    const int64_t rows = block.counts[first] * block.counts[second];
+    const int64_t inPanel = limits.panelRows / count;
+    block.counts[first] = count;
+    block.counts[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
+    completePacked();
   }
 
   /// Leaves out the rest of the dim that panels are cut along if that makes no more blocks: a few
@@ -153,7 +203,10 @@ private:
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
     chooseAccess();
     choice.columnTogether = columnTogether();
-    choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross();
+    choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross(dims, choice, limits);
+    choice.sumsInScratch = false;
+    choice.sumsInScratch = std::min(choice.m, choice.n) >= kLongSideOfSums && shouldSumInScratch();
+    choice.sumsInside = choice.sumsInside || choice.sumsInScratch;
   }
 
   /// \param complete chooses what follows from the counts
@@ -189,35 +242,6 @@ private:
     evenParts(&Chooser::takeCounts);
   }
 
-  /// The dim of m along which C is written, if panels may be cut anywhere along it and the others:
-  /// L must not be contiguous along another one, which would be read an element at a time.
-  std::optional<std::size_t> dimOfPanelsAcross() const {
-    const DimIndices order = dims.bySpeed(DimClass::M, Role::C);
-    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
-    if (first == order.end() || dims.extent(*first) < kLeastAcross)
-      return std::nullopt;
-    for (const std::size_t dim : order)
-      if (dim != *first && dims.extent(dim) > 1 && dims.isUnit(Role::A, dim))
-        return std::nullopt;
-    return *first;
-  }
-
-  /// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
-  int64_t rowsToFill() const {
-    constexpr int64_t kMostRows = 4;
-    const auto first = dimOfPanelsAcross();
-    if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
-      return 1;
-    const int64_t length = dims.extent(*first);
-    const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
-    if (most < 2 || limits.fullness(length) >= kFullBlock || length > kMostM / kMostRows)
-      return 1;
-    int64_t rows = 2;
-    while (rows < most && limits.fullness(rows * length) < kFullBlock)
-      ++rows;
-    return rows * length;
-  }
-
   int64_t columnTogether() const {
     if (choice.kBlocks > 1 || choice.rowsAsIn != Role::C ||
         dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
@@ -235,19 +259,6 @@ private:
     return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;
   }
 
-  bool shouldGoAcross() const {
-    const auto first = dimOfPanelsAcross();
-    if (!first || !choice.packsLeft || choice.k < kSumsAcross ||
-        dims.bySpeed(DimClass::M, choice.rowsAsIn).front() != *first)
-      return false;
-    const int64_t length = block.counts[*first];
-    const int64_t inPanel = length >= limits.panelRows
-                                ? length
-                                : length * std::min(limits.panelRows / length, choice.m / length);
-    return length >= kLeastAcross &&
-           limits.fullness(choice.m) >= limits.fullness(inPanel) + kFuller;
-  }
-
   /// Panels and vectors of rows.
   BlockCounts::Steps rowSteps() const { return {limits.panelRows, limits.lanes()}; }
 
@@ -259,8 +270,10 @@ private:
     const int64_t mostK = longestSums();
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
-    const int64_t rowsAtLeast = std::max({rowsOfLeft(), rowsToFill(), block.sizeOf(DimClass::M)});
-    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
+    const int64_t rowsAtLeast =
+        std::max({rowsOfLeft(), rowsToFill(dims, limits), block.sizeOf(DimClass::M)});
+    const int64_t sums =
+        std::min({mostK, mostSums, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast)});
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
     block.fill(DimClass::K, Role::B, sums, {kStepK});
@@ -269,8 +282,11 @@ private:
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps());
+    // Sums in scratch stay in the third-level cache, too.
+    const int64_t inColumn =
+        sumsAsShortRuns ? std::max(choice.k, block.sizeOf(DimClass::M)) : choice.k;
     const int64_t columns = std::clamp(
-        limits.rightBytes / elementBytes / choice.k / block.sizeOf(DimClass::C), kLeastN, kMostN);
+        limits.rightBytes / elementBytes / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
     block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
     block.fill(DimClass::N, Role::C, columns, {tiles::kStepN});
@@ -416,7 +432,7 @@ private:
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
       if (!halveBatch(leastBatch) &&
-          !block.halve(DimClass::M, Role::A, std::max(limits.panelRows, rowsToFill()),
+          !block.halve(DimClass::M, Role::A, std::max(limits.panelRows, rowsToFill(dims, limits)),
                        rowSteps()) &&
           !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}))
         return;
@@ -476,6 +492,8 @@ private:
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
   DimCounts leastBatch; ///< by dim: indices of a batch that make runs which are not short
+  int64_t mostSums = std::numeric_limits<int64_t>::max(); ///< elements of a block along k
+  bool sumsAsShortRuns = false; ///< the rows were chosen for sums in scratch
   BlockCounts block;
   BlockChoice choice;
 };

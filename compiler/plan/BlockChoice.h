@@ -34,6 +34,9 @@ struct BlockChoice {
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
   /// longer than C, or as tiles would write a large C in short runs.
   bool resultThroughScratch = false;
+  /// The sums of a block of C, which is not contiguous for long enough where tiles would add them
+  /// to it, add up in scratch and are copied when they are complete.
+  bool sumsInScratch = false;
   /// Whether these are products of packed blocks, of which those of R follow each other within one
   /// of L.
   bool isPackedInScratch() const { return resultThroughScratch && !fetchesLeft; }
@@ -61,6 +64,8 @@ struct BlockLimits {
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
   /// Elements of the result along n with which L is streamed.
   static constexpr int64_t kFewColumns = 96;
+  /// Elements of a block along m: beyond these, longer ones gain nothing.
+  static constexpr int64_t kMostM = 2048;
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
   /// Elements of a vector.

@@ -32,6 +32,31 @@ public:
         elementBytes(toDouble(sizeInBytes(type))), blocks(blocks),
         memory(machine, elementBytes, elementBytes * dims.footprint()) {}
 
+  /// Whether tiles are computed in C or scratch itself: these are contiguous along m for long
+  /// enough.
+  bool isDirect() const {
+    if (blocks.sumsInScratch)
+      return true;
+    const DimIndices m = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
+    return stepOfTile(m.front()) == 1 &&
+           runOfTile(DimClass::M) >=
+               std::min(tiles::kLeastRunVectorsM * machine.vectorBytes / sizeInBytes(type),
+                        blocks.m) &&
+           runOfTile(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
+  }
+
+  bool isWorthSummingInScratch() const {
+    // Pieces of C are fetched, added to and written again, each of them alone.
+    constexpr double kOfCopy = 4;
+    if (isDirect())
+      return false;
+    const double copyOfResult =
+        memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts), false});
+    const double packsMore = toDouble(blocks.mBlocks) - packsOfRight();
+    return (kOfCopy * toDouble(blocks.kBlocks) - 1) * copyOfResult >
+           packsMore * memory.pack(copyOf(Role::B, DimClass::K));
+  }
+
   LocalCost run() const {
     LocalCost cost;
     for (const Role role : {Role::A, Role::B, Role::C})
@@ -44,7 +69,7 @@ public:
       cost.packSeconds +=
           packsOfRight() *
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
-    if (blocks.resultThroughScratch)
+    if (blocks.resultThroughScratch || blocks.sumsInScratch)
       cost.packSeconds += resultFromScratch();
     cost.imbalance = imbalanceOfTeam();
     return cost;
@@ -70,6 +95,8 @@ private:
   /// Whether neighbours in C are none in scratch: there products of a batch lie one after the
   /// other, or columns along L's rows.
   bool isScratchTransposed() const {
+    if (blocks.sumsInScratch)
+      return !dims.isUnit(Role::C, dims.bySpeed(DimClass::M, blocks.rowsAsIn).front());
     return blocks.isPackedInScratch() ? dims[dims.fastest(Role::C)].dimClass == DimClass::C
                                       : !dims.isUnit(Role::C, dims.fastest(Role::A));
   }
@@ -106,6 +133,8 @@ private:
 
   /// Neighbours along a side of a block where tiles write them, from its fastest dim on.
   int64_t runOfTile(DimClass dimClass) const {
+    if (blocks.sumsInScratch)
+      return dimClass == DimClass::M ? blocks.m : blocks.n;
     int64_t run = 1, first = 0;
     const Role order = dimClass == DimClass::M ? blocks.rowsAsIn : Role::C;
     for (const std::size_t dim : dims.bySpeed(dimClass, order)) {
@@ -118,17 +147,6 @@ private:
       run *= blocks.counts[dim];
     }
     return run;
-  }
-
-  /// Whether tiles are computed in C or scratch itself: these are contiguous along m for long
-  /// enough.
-  bool isDirect() const {
-    const DimIndices m = dims.bySpeed(DimClass::M, blocks.rowsAsIn);
-    return stepOfTile(m.front()) == 1 &&
-           runOfTile(DimClass::M) >=
-               std::min(tiles::kLeastRunVectorsM * machine.vectorBytes / sizeInBytes(type),
-                        blocks.m) &&
-           runOfTile(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
   }
 
   double kernelSeconds() const {
@@ -179,6 +197,8 @@ private:
     const double elements = dims.elements(Role::C) * toDouble(blocks.kBlocks);
     if (blocks.isPackedInScratch()) // Which stays in the caches.
       return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
+    if (blocks.sumsInScratch) // Kernels wait for them as long as for memory.
+      return memory.stream(2 * elements);
     const double run = dims.run(Role::C, countsOfProduct());
     return memory.stream(elements) + memory.rows(elements / run) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
@@ -188,7 +208,7 @@ private:
   /// the tensors are, or from a cache if the next product of a batch or the next task has the
   /// neighbours.
   double lineSeconds() const {
-    if (blocks.resultThroughScratch)
+    if (blocks.resultThroughScratch || blocks.sumsInScratch)
       return 0;
     constexpr double kLineBytes = copies::kLineBytes;
     const double inLine = kLineBytes / elementBytes;
@@ -199,14 +219,19 @@ private:
     const DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, false);
     const bool isNext = !loops.empty() && toDouble(dims.stride(Role::C, loops.back())) == together;
     double elements = dims.elements(Role::C);
-    if (isNext || together >= inLine) {
-      elements = threads;
-      for (std::size_t dim = 0; dim < dims.size(); ++dim)
-        elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
-    }
+    if (isNext || together >= inLine)
+      elements = elementsOfTasks();
     const double footprint = kLineBytes * elements / std::min(together, inLine);
     return MemoryModel(machine, elementBytes, footprint)
         .stream(2 * (inLine / run - 1) * dims.elements(Role::C) * toDouble(blocks.kBlocks));
+  }
+
+  /// Of the blocks of C that all threads have at a time.
+  double elementsOfTasks() const {
+    double elements = threads;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
+    return elements;
   }
 
   /// Products of a batch are written one by one.
@@ -277,6 +302,11 @@ private:
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
                     const BlockChoice &blocks, int64_t team) {
   return BlockCost(dims, type, machine, blocks, team).run();
+}
+
+bool isWorthSummingInScratch(const WorkDims &dims, ElementType type, const Machine &machine,
+                             const BlockChoice &blocks) {
+  return BlockCost(dims, type, machine, blocks, 1).isWorthSummingInScratch();
 }
 
 } // namespace einsumc

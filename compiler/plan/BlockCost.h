@@ -17,6 +17,12 @@ namespace einsumc {
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
                     const BlockChoice &blocks, int64_t team);
 
+/// Whether adding tiles to C so often, in runs so short that they go through a buffer, takes longer
+/// than adding them up in scratch, from where they are copied once.
+/// \pre their loops may be the innermost
+bool isWorthSummingInScratch(const WorkDims &dims, ElementType type, const Machine &machine,
+                             const BlockChoice &blocks);
+
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_BLOCKCOST_H

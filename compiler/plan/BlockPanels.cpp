@@ -8,7 +8,10 @@
 
 #include "einsumc/BlockTiles.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <optional>
 
 namespace einsumc {
 
@@ -16,6 +19,13 @@ namespace {
 
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
+
+/// The share of the lanes of vectors that are full enough where a block's shape is at stake; how
+/// much more of them must be full for panels across dims.
+constexpr double kFullBlock = 0.95, kFuller = 0.04;
+/// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
+/// a dim at least lie next to each other in panels across dims.
+constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
 
 /// Indices a panel of a dim that is cut: those with the fewest vectors, more rather than fewer.
 int64_t partOfPanel(int64_t count, int64_t rows, int64_t most) {
@@ -30,6 +40,19 @@ int64_t partOfPanel(int64_t count, int64_t rows, int64_t most) {
   return best;
 }
 
+/// The dim of m along which C is written, if panels may be cut anywhere along it and the others:
+/// L must not be contiguous along another one, which would be read an element at a time.
+std::optional<std::size_t> dimOfPanelsAcross(const WorkDims &dims) {
+  const DimIndices order = dims.bySpeed(DimClass::M, Role::C);
+  const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+  if (first == order.end() || dims.extent(*first) < kLeastAcross)
+    return std::nullopt;
+  for (const std::size_t dim : order)
+    if (dim != *first && dims.extent(dim) > 1 && dims.isUnit(Role::A, dim))
+      return std::nullopt;
+  return *first;
+}
+
 } // namespace
 
 DimIndices dimsOfTask(const WorkDims &dims, DimClass dimClass, Role role,
@@ -42,14 +65,15 @@ DimIndices dimsOfTask(const WorkDims &dims, DimClass dimClass, Role role,
 }
 
 /// As many dims of m, from the fastest on, as make about a kernel's rows; rather half as many than
-/// a few indices of the dim along which L is read, which could not be transposed.
+/// a few indices of the dim along which L is read, which could not be transposed, unless there are
+/// so many sums that this hardly matters.
 BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t most) {
   BlockPanels panels;
   int64_t rows = 1;
   for (const std::size_t dim : dimsOfTask(dims, DimClass::M, blocks.rowsAsIn, blocks.taskCounts)) {
     const int64_t count = blocks.counts[dim];
     const bool fits = rows * count <= most;
-    if (!fits && 2 * rows >= most && dims.isUnit(Role::A, dim))
+    if (!fits && 2 * rows >= most && dims.isUnit(Role::A, dim) && !blocks.sumsInScratch)
       break;
     ++panels.dims;
     panels.count = fits ? count : partOfPanel(count, rows, most);
@@ -58,6 +82,56 @@ BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t mo
     rows *= count;
   }
   return panels;
+}
+
+int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t most,
+                          int64_t lanes) {
+  // A panel takes its vectors' time and a share of one, for which kernels load what they multiply
+  // all of them with.
+  constexpr double kOfPanel = 0.3;
+  const auto timeOf = [&](int64_t count) {
+    const int64_t inPanel = most / count;
+    const auto timeOfRows = [&](int64_t rows) {
+      return rows == 0 ? 0 : toDouble(ceilDiv(rows, lanes)) + kOfPanel;
+    };
+    const auto timeOfPart = [&](int64_t length) {
+      return toDouble(next / inPanel) * timeOfRows(length * inPanel) +
+             timeOfRows(length * (next % inPanel));
+    };
+    return toDouble(extent / count) * timeOfPart(count) + timeOfPart(extent % count);
+  };
+  int64_t best = std::min(least, extent);
+  for (int64_t count = best + 1; count <= std::min(most, extent); ++count)
+    if (timeOf(count) < timeOf(best))
+      best = count;
+  return best;
+}
+
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits) {
+  constexpr int64_t kMostRows = 4;
+  const auto first = dimOfPanelsAcross(dims);
+  if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
+    return 1;
+  const int64_t length = dims.extent(*first);
+  const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
+  if (most < 2 || limits.fullness(length) >= kFullBlock || length > BlockLimits::kMostM / kMostRows)
+    return 1;
+  int64_t rows = 2;
+  while (rows < most && limits.fullness(rows * length) < kFullBlock)
+    ++rows;
+  return rows * length;
+}
+
+bool shouldGoAcross(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits) {
+  const auto first = dimOfPanelsAcross(dims);
+  if (!first || !blocks.packsLeft || blocks.k < kSumsAcross ||
+      dims.bySpeed(DimClass::M, blocks.rowsAsIn).front() != *first)
+    return false;
+  const int64_t length = blocks.counts[*first];
+  const int64_t inPanel = length >= limits.panelRows
+                              ? length
+                              : length * std::min(limits.panelRows / length, blocks.m / length);
+  return length >= kLeastAcross && limits.fullness(blocks.m) >= limits.fullness(inPanel) + kFuller;
 }
 
 double fullnessOf(const WorkDims &dims, const BlockChoice &blocks, int64_t lanes, int64_t run) {

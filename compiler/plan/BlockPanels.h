@@ -28,6 +28,18 @@ DimIndices dimsOfTask(const WorkDims &dims, DimClass dimClass, Role role,
 /// \param most elements along m of one
 BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t most);
 
+/// Indices of a dim of which panels of all the next one's are full: from \p least to \p most, which
+/// is also the number of rows of a panel.
+/// \param extent, next of the dims
+/// \param lanes of a vector
+int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t most, int64_t lanes);
+
+/// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits);
+
+/// Whether panels of such blocks should go across dims.
+bool shouldGoAcross(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits);
+
 /// The share of the vectors' lanes that kernels fill with rows of whole blocks; shorter ones at the
 /// ends of dims are left out.
 /// \pre no columns are written together

@@ -45,6 +45,9 @@ struct BlockFormat {
   /// A block of C is computed in scratch, each product of a batch in the order of C, and copied
   /// when it is complete.
   bool resultInScratch = false;
+  /// Above 0: the sums of a block of C add up in scratch, in columns along m that lie so far apart,
+  /// until copySums brings them to C.
+  int64_t scratchColumn = 0;
   /// The dims of a batch of products, the first the fastest, whose packed blocks lie so many
   /// elements apart: tensors that are contiguous along them are read in longer pieces.
   std::vector<BlockDim> batch = {};
@@ -71,9 +74,15 @@ public:
   void packB(T *target, const T *source, Counts k, Counts n, Counts batch = {}) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
+  /// \param c not used where sums add up in scratch
   /// \param scratch for as many blocks of C as a batch has products, if the format wants one
   void operator()(const T *a, const T *b, T *c, T *scratch, Counts m, Counts n, Counts k,
                   bool accumulate, Counts batch = {}) const noexcept;
+  /// Brings a block of C, or those of a batch, to where it belongs, when all of the sums that add
+  /// up in scratch are there.
+  /// \param accumulate adds it to what C has
+  void copySums(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
+                Counts batch = {}) const noexcept;
 
 private:
   /// A row of neighbours in C.
@@ -103,7 +112,8 @@ private:
   struct Side {
     explicit Side(std::initializer_list<BlockDim> dims);
     std::vector<BlockDim> dims;
-    std::vector<int64_t> inTensor;    ///< by dim: distances in C, where `dims` has those in scratch
+    std::vector<int64_t> inTensor; ///< by dim: distances in C, where `dims` has those in scratch
+    int64_t apart = 0; ///< above 0: between all neighbours in scratch, whatever their dims
     std::vector<std::size_t> weights; ///< by dim: what its rest adds to the variant's index
     std::vector<Tiles> variants;
     std::vector<int64_t> sizes; ///< of tiles that occur
@@ -115,7 +125,7 @@ private:
     int64_t runLength(std::size_t variant) const;
     /// Whether tiles within runs are long enough, in every variant.
     bool hasLongRuns(int64_t atLeast) const;
-    int64_t strideInC() const { return dims.empty() ? 1 : dims.front().inC; }
+    int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
     /// Cuts every variant into panels and these into tiles.
     void cut(const Panels &panels);
@@ -136,10 +146,8 @@ private:
 
   void multiplyPastCaches(const T *a, const T *b, T *c, const Tile &m, const Tile &n,
                           const Tile &k) const noexcept;
+  bool isInScratch() const { return format.resultInScratch || format.scratchColumn > 0; }
   void placeInScratch();
-  /// Brings the products that were computed in scratch to where they lie in C.
-  void copyScratch(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
-                   Counts batch) const noexcept;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -50,8 +51,9 @@ public:
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
   /// \param panelRows above 0: panels of so many rows instead
   /// \param isInScratch blocks of C are computed in scratch
+  /// \param scratchColumn above 0: sums add up there, those of all blocks of C at the same time
   void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0,
-           bool isInScratch = false) {
+           bool isInScratch = false, int64_t scratchColumn = 0) {
     // Packed blocks come from tensors whose dims are in no order that packing keeps.
     const bool isPacked = panelDims > 0 || panelRows > 0;
     Sizes inA = {}, inB = {};
@@ -87,13 +89,14 @@ public:
                              .panelCount = panelCount,
                              .panelRows = panelRows,
                              .aPanel = isPacked ? paddedRows * columns : 0,
-                             .accumulates = !pastCaches,
+                             .accumulates = !pastCaches || scratchColumn > 0,
                              .pastCaches = pastCaches,
-                             .resultInScratch = isInScratch};
-    std::vector<T> scratch(
-        isInScratch ? static_cast<std::size_t>(counts[M0] * counts[M1] * counts[N0] * counts[N1])
-                    : 0,
-        kUntouched);
+                             .resultInScratch = isInScratch,
+                             .scratchColumn = scratchColumn};
+    const int64_t columnInScratch = scratchColumn > 0 ? scratchColumn : counts[M0] * counts[M1];
+    const auto inScratch = static_cast<std::size_t>(
+        isInScratch || scratchColumn > 0 ? columnInScratch * counts[N0] * counts[N1] : 0);
+    std::map<int64_t, std::vector<T>> scratchOfBlocks; // By where they begin in C.
     const BlockKernel<T> kernel({dim(M0), dim(M1)}, {dim(N0), dim(N1)}, {dim(K0), dim(K1)}, format);
     forEach(counts, extents, [&](const Sizes &at) {
       Sizes size, ones;
@@ -124,8 +127,15 @@ public:
         kernel.packA(packedA.data(), a.data(), m, k);
         kernel.packB(packedB.data(), b.data(), k, n);
       }
+      T *const blockOfC = c.data() + offset(at);
+      std::vector<T> &scratch = scratchOfBlocks[scratchColumn > 0 ? offset(at) : 0];
+      scratch.resize(inScratch, kUntouched);
       kernel(isPacked ? packedA.data() : a.data(), isPacked ? packedB.data() : b.data(),
-             c.data() + offset(at), scratch.data(), m, n, k, at[K0] > 0 || at[K1] > 0);
+             scratchColumn > 0 ? nullptr : blockOfC, scratch.data(), m, n, k,
+             at[K0] > 0 || at[K1] > 0);
+      const bool isLast = at[K0] + size[K0] == extents[K0] && at[K1] + size[K1] == extents[K1];
+      if (scratchColumn > 0 && isLast)
+        kernel.copySums(blockOfC, scratch.data(), m, n, false);
     });
   }
 
@@ -295,7 +305,8 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
       step *= std::array{kM, kN, kBatch}[static_cast<std::size_t>(dim)];
     }
     for (const int64_t panelRows : {int64_t{0}, kRows})
-      for (const bool isInScratch : {false, true})
+      for (const auto &[isInScratch, scratchColumn] :
+           {std::pair{false, int64_t{0}}, {true, 0}, {false, kM + 2}})
         for (const bool pastCaches : {false, true}) {
           const BlockKernel<TypeParam> kernel({{kM, kM, kBatch * kK, 0, inC[0]}},
                                               {{kN, kN, 0, kBatch * kK, inC[1]}},
@@ -306,9 +317,10 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
                                                .panelCount = kM,
                                                .panelRows = panelRows,
                                                .aPanel = kRows * kK,
-                                               .accumulates = !pastCaches,
+                                               .accumulates = !pastCaches || scratchColumn > 0,
                                                .pastCaches = pastCaches,
                                                .resultInScratch = isInScratch,
+                                               .scratchColumn = scratchColumn,
                                                .batch = {{kCount, kBatch, 1, 1, inC[2]}},
                                                .aBatch = kRows * kK + 3,
                                                .bBatch = kK * kN + 1});
@@ -320,7 +332,8 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
             std::vector<TypeParam> packedA((kRows * kK + 3) * kCount, -7);
             std::vector<TypeParam> packedB((kK * kN + 1) * kCount, -7);
             constexpr int64_t kBeyond = 64;
-            std::vector<TypeParam> scratch((isInScratch ? kM * kN * kCount : 0) + kBeyond, -7);
+            const int64_t column = isInScratch ? kM : scratchColumn;
+            std::vector<TypeParam> scratch(column * kN * kCount + kBeyond, -7);
             kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, {count});
             kernel.packB(packedB.data(), b.data() + first, {kK}, {kN}, {count});
             const auto multiply = [&](bool accumulate) {
@@ -330,6 +343,9 @@ TYPED_TEST(BlockKernelTest, BatchOfProducts) {
             multiply(false);
             if (!pastCaches)
               multiply(true);
+            if (scratchColumn > 0)
+              kernel.copySums(c.data() + first * inC[2], scratch.data(), {kM}, {kN}, false,
+                              {count});
             EXPECT_EQ(std::count(scratch.end() - kBeyond, scratch.end(), TypeParam(-7)), kBeyond);
           }
           for (int64_t i = 0; i < kBatch; ++i)
@@ -406,6 +422,23 @@ TYPED_TEST(BlockKernelTest, RunsInScratch) {
         return;
       }
     }
+}
+
+/// Sums of several blocks, in columns with and without gaps, of panels of whole and of cut dims.
+TYPED_TEST(BlockKernelTest, SumsInScratch) {
+  for (const int64_t gap : {0, 5})
+    for (const int64_t length : {1, 3, 16, 24, 25})
+      for (const int64_t panelRows : {0, 48})
+        for (const bool pastCaches : {false, true}) {
+          BlockedProduct<TypeParam> product({length, 7, 11, 5, 9, 5}, {length, 3, 4, 3, 9, 2},
+                                            {0, 2, 1, 3}, pastCaches, 0);
+          product.run(panelRows > 0 ? 0 : 2, 2, panelRows, false, 3 * length + gap);
+          product.check();
+          BlockedProduct<TypeParam> other({50, length, 7, 3, 7, 3}, {24, length, 5, 2, 4, 3},
+                                          {2, 0, 1, 3}, pastCaches, 0);
+          other.run(1, 24, 0, false, 24 * length + gap);
+          other.check();
+        }
 }
 
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {

@@ -184,7 +184,7 @@ TEST(BlockPanels, FillVectorsWithTheRowsThatLieInOneRun) {
   const DimIndices rows = dims.bySpeed(DimClass::M, Role::C);
   BlockChoice blocks;
   blocks.packsLeft = true;
-  blocks.counts = DimCounts(dims.size(), 1);
+  blocks.counts.assign(dims.size(), 1);
   const auto fullness = [&](int64_t m, int64_t p, int64_t run) {
     blocks.counts[rows[0]] = m;
     blocks.counts[rows[1]] = p;
@@ -205,6 +205,40 @@ TEST(BlockPanels, FillVectorsWithTheRowsThatLieInOneRun) {
   EXPECT_DOUBLE_EQ(fullness(40, 3, 40), 120.0 / 144);
   blocks.resultThroughScratch = blocks.packsLeft = false; // In place.
   EXPECT_DOUBLE_EQ(fullness(100, 1, 0), 100.0 / 112);
+}
+
+TEST(BlockPanels, OfFullVectorsWithoutShortRests) {
+  constexpr int64_t kRows = 64, kLanes = 16;
+  const auto count = [](int64_t extent, int64_t next) {
+    return countOfFullPanels(extent, next, 16, kRows, kLanes);
+  };
+  EXPECT_EQ(count(64, 100), 16); // Four indices of the next dim in each panel.
+  EXPECT_EQ(count(96, 100), 16);
+  EXPECT_EQ(count(21, 100), 21); // 63 rows.
+  EXPECT_EQ(count(42, 99), 21);
+  EXPECT_EQ(count(35, 100), 16); // A rest of 3 takes less than panels of 54 rows.
+  EXPECT_EQ(count(10, 100), 10); // There are no more.
+}
+
+/// The blocks of a product whose rows are two dims, of which L is contiguous along the second and C
+/// along the first.
+BlockChoice blocksOfCrossedRows(int64_t n, int64_t k, ElementType type = ElementType::F32) {
+  const WorkDims dims =
+      WorkDims::fused(workOf("kmp,kn->npm", {{'m', 84}, {'p', 84}, {'n', n}, {'k', k}}));
+  return chooseBlocks(dims, type, Machine{}, false);
+}
+
+TEST(BlockChoice, SumsInScratchInsteadOfManyShortRuns) {
+  for (const ElementType type : {ElementType::F32, ElementType::F64}) {
+    const BlockChoice blocks = blocksOfCrossedRows(2000, 4000, type);
+    EXPECT_TRUE(blocks.sumsInScratch);
+    EXPECT_TRUE(blocks.sumsInside);
+    EXPECT_GE(blocks.m, 256);
+    EXPECT_EQ(blocks.k, type == ElementType::F32 ? 368 : 256); // Shorter for the sake of rows.
+  }
+  EXPECT_FALSE(blocksOfCrossedRows(2000, 700).sumsInScratch) << "added to C once";
+  EXPECT_FALSE(blocksOfCrossedRows(100, 4000).sumsInScratch)
+      << "rows of L would be packed too often";
 }
 
 TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
