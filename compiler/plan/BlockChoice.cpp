@@ -70,8 +70,11 @@ constexpr int64_t kWayBytes = 4096, kWays = 8;
 constexpr int64_t kLongSide = 384;
 /// The same of blocks of C that would be added to in short runs, and are summed in scratch instead.
 constexpr int64_t kLongSideOfSums = 256;
-/// So many blocks of the sums are many; sums that are longer are not made shorter for that.
-constexpr int64_t kManySums = 3, kMostShortened = 512;
+/// So many blocks of the sums are many.
+constexpr int64_t kManySums = 3;
+/// Sums of up to so many elements are made shorter, by half at most, for the sake of blocks with so
+/// many columns.
+constexpr int64_t kMostShortened = 512, kManyColumns = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
@@ -133,20 +136,18 @@ private:
   /// Whether sums that are added to C in short runs and often should rather add up in scratch.
   bool shouldSumInScratch() const {
     return choice.kBlocks >= kManySums && !choice.sumsInParallel &&
-           (sumsAsShortRuns || isWorthSummingInScratch(dims, type, machine, choice));
+           (sumsAsShortRuns || !areTilesInPlace(dims, type, machine, choice));
   }
 
   /// Takes more rows and shorter sums if these may then add up in scratch.
   void lengthenRows() {
-    if (std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) < kLongSideOfSums)
-      return;
     const DimCounts countsBefore = block.counts;
     const BlockChoice before = choice;
     mostSums = limits.leftBytes / elementBytes / kLongSideOfSums;
     sumsAsShortRuns = true;
     block.counts.assign(dims.size(), 1);
     chooseUnevenParts();
-    if (choice.sumsInScratch)
+    if (choice.sumsInScratch && choice.n >= kManyColumns && 2 * choice.k >= before.k)
       return;
     sumsAsShortRuns = false;
     mostSums = std::numeric_limits<int64_t>::max();
@@ -167,8 +168,13 @@ private:
                                             limits.panelRows, limits.lanes());
     const int64_t rows = block.counts[first] * block.counts[second];
     const int64_t inPanel = limits.panelRows / count;
+    const DimCounts before = block.counts;
     block.counts[first] = count;
     block.counts[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
+    completePacked();
+    if (choice.sumsInScratch)
+      return;
+    block.counts = before; // There are too few of the second one.
     completePacked();
   }
 
@@ -214,12 +220,15 @@ private:
     (this->*complete)();
     if (isSerial || choice.sumsInParallel)
       return;
+    const bool sumsInScratch = choice.sumsInScratch; // What the counts were chosen for.
     const DimCounts even =
         einsumc::evenParts(dims, limits.lanes(), block.counts, [&](const DimCounts &counts) {
           block.counts = counts;
           (this->*complete)();
           const LocalCost cost = costOf(choice);
-          return TeamTime{cost.seconds(), cost.imbalance};
+          const bool isOther = choice.sumsInScratch != sumsInScratch;
+          return TeamTime{isOther ? std::numeric_limits<double>::infinity() : cost.seconds(),
+                          cost.imbalance};
         });
     block.counts = even;
     (this->*complete)();

@@ -45,18 +45,6 @@ public:
            runOfTile(DimClass::N) >= std::min(tiles::kLeastRunN, blocks.n);
   }
 
-  bool isWorthSummingInScratch() const {
-    // Pieces of C are fetched, added to and written again, each of them alone.
-    constexpr double kOfCopy = 4;
-    if (isDirect())
-      return false;
-    const double copyOfResult =
-        memory.pack({dims.elements(Role::C), dims.run(Role::C, blocks.counts), false});
-    const double packsMore = toDouble(blocks.mBlocks) - packsOfRight();
-    return (kOfCopy * toDouble(blocks.kBlocks) - 1) * copyOfResult >
-           packsMore * memory.pack(copyOf(Role::B, DimClass::K));
-  }
-
   LocalCost run() const {
     LocalCost cost;
     for (const Role role : {Role::A, Role::B, Role::C})
@@ -198,7 +186,7 @@ private:
     if (blocks.isPackedInScratch()) // Which stays in the caches.
       return isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce());
     if (blocks.sumsInScratch) // Kernels wait for them as long as for memory.
-      return memory.stream(2 * elements);
+      return memory.stream(elements);
     const double run = dims.run(Role::C, countsOfProduct());
     return memory.stream(elements) + memory.rows(elements / run) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
@@ -304,9 +292,9 @@ LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machi
   return BlockCost(dims, type, machine, blocks, team).run();
 }
 
-bool isWorthSummingInScratch(const WorkDims &dims, ElementType type, const Machine &machine,
-                             const BlockChoice &blocks) {
-  return BlockCost(dims, type, machine, blocks, 1).isWorthSummingInScratch();
+bool areTilesInPlace(const WorkDims &dims, ElementType type, const Machine &machine,
+                     const BlockChoice &blocks) {
+  return BlockCost(dims, type, machine, blocks, 1).isDirect();
 }
 
 } // namespace einsumc

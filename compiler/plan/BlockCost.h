@@ -17,11 +17,10 @@ namespace einsumc {
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
                     const BlockChoice &blocks, int64_t team);
 
-/// Whether adding tiles to C so often, in runs so short that they go through a buffer, takes longer
-/// than adding them up in scratch, from where they are copied once.
-/// \pre their loops may be the innermost
-bool isWorthSummingInScratch(const WorkDims &dims, ElementType type, const Machine &machine,
-                             const BlockChoice &blocks);
+/// Whether kernels write tiles where these belong, in C or scratch, as they are contiguous there
+/// for long enough; else they do to a buffer.
+bool areTilesInPlace(const WorkDims &dims, ElementType type, const Machine &machine,
+                     const BlockChoice &blocks);
 
 } // namespace einsumc
 
