@@ -6,6 +6,7 @@
 
 #include "compiler/plan/BlockChoice.h"
 
+#include "compiler/plan/BlockAccess.h"
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
 #include "compiler/plan/BlockPanels.h"
@@ -19,7 +20,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -60,11 +60,6 @@ constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
 constexpr int64_t kSumsOfMany = 8;
 /// The shortest sides to which blocks are cut for that.
 constexpr int64_t kLeastN = 96;
-/// An operand of so few elements is read in place if it can be, and so is one that meets so few
-/// elements of the other operand that packing would not pay.
-constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
-/// A way of the first-level cache, which it has so many of: of lines so far apart it keeps no more.
-constexpr int64_t kWayBytes = 4096, kWays = 8;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
 /// through all sums; with smaller ones the threads should keep what they have packed.
 constexpr int64_t kLongSide = 384;
@@ -80,10 +75,6 @@ constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
 /// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
-/// How many times as many elements of L as of C have to come and go for the order of C not to
-/// matter.
-constexpr double kMuchMore = 8;
-
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
@@ -136,7 +127,7 @@ private:
   /// Whether sums that are added to C in short runs and often should rather add up in scratch.
   bool shouldSumInScratch() const {
     return choice.kBlocks >= kManySums && !choice.sumsInParallel &&
-           (sumsAsShortRuns || !areTilesInPlace(dims, type, machine, choice));
+           (isForSums || !areTilesInPlace(dims, type, machine, choice));
   }
 
   /// Takes more rows and shorter sums if these may then add up in scratch.
@@ -144,12 +135,12 @@ private:
     const DimCounts countsBefore = block.counts;
     const BlockChoice before = choice;
     mostSums = limits.leftBytes / elementBytes / kLongSideOfSums;
-    sumsAsShortRuns = true;
+    isForSums = true;
     block.counts.assign(dims.size(), 1);
     chooseUnevenParts();
     if (choice.sumsInScratch && choice.n >= kManyColumns && 2 * choice.k >= before.k)
       return;
-    sumsAsShortRuns = false;
+    isForSums = false;
     mostSums = std::numeric_limits<int64_t>::max();
     block.counts = countsBefore;
     choice = before;
@@ -207,8 +198,8 @@ private:
   void completePacked() {
     takeCounts();
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
-    chooseAccess();
-    choice.columnTogether = columnTogether();
+    chooseAccess(dims, block, elementBytes, choice);
+    choice.columnTogether = columnTogether(dims, choice, limits, elementBytes);
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross(dims, choice, limits);
     choice.sumsInScratch = false;
     choice.sumsInScratch = std::min(choice.m, choice.n) >= kLongSideOfSums && shouldSumInScratch();
@@ -251,23 +242,6 @@ private:
     evenParts(&Chooser::takeCounts);
   }
 
-  int64_t columnTogether() const {
-    if (choice.kBlocks > 1 || choice.rowsAsIn != Role::C ||
-        dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
-      return 0;
-    int64_t rows = 1, columns = 1; // Neighbours in C, first along m.
-    for (const std::size_t dim : dims.inOrder(Role::C)) {
-      const DimClass dimClass = dims[dim].dimClass;
-      const bool isRow = dimClass == DimClass::M && columns == 1;
-      if (dims.stride(Role::C, dim) != rows * columns || (!isRow && dimClass != DimClass::N))
-        break;
-      (isRow ? rows : columns) *= block.counts[dim];
-    }
-    const bool fits = rows <= tiles::kMostPanelVectors * rowSteps().vector;
-    const int64_t bytes = rows * std::min(columns, tiles::kMostN) * elementBytes;
-    return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;
-  }
-
   /// Panels and vectors of rows.
   BlockCounts::Steps rowSteps() const { return {limits.panelRows, limits.lanes()}; }
 
@@ -292,8 +266,7 @@ private:
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps());
     // Sums in scratch stay in the third-level cache, too.
-    const int64_t inColumn =
-        sumsAsShortRuns ? std::max(choice.k, block.sizeOf(DimClass::M)) : choice.k;
+    const int64_t inColumn = isForSums ? std::max(choice.k, block.sizeOf(DimClass::M)) : choice.k;
     const int64_t columns = std::clamp(
         limits.rightBytes / elementBytes / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
@@ -460,38 +433,6 @@ private:
     return false;
   }
 
-  void chooseAccess() {
-    const int64_t m = dims.extentOf(DimClass::M);
-    const int64_t n = dims.extentOf(DimClass::N);
-    const int64_t k = dims.extentOf(DimClass::K);
-    const auto onlyM = block.onlyDim(DimClass::M), onlyN = block.onlyDim(DimClass::N),
-               onlyK = block.onlyDim(DimClass::K);
-    const bool isBatch = block.sizeOf(DimClass::C) > 1;
-    const bool mInPlace =
-        !isBatch && onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
-    const bool nInPlace = !isBatch && onlyK && onlyN && *onlyN < dims.size() &&
-                          (*onlyK == dims.size() || dims.isUnit(Role::B, *onlyK));
-    auto packs = [](bool inPlace, int64_t uses, bool isSlow) {
-      return !inPlace || (uses > kFewUses && isSlow);
-    };
-    const bool leftCompetes = mInPlace && *onlyK < dims.size() && competes(Role::A, *onlyK);
-    choice.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
-    choice.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
-    const bool isLeftSlower = dims.elements(Role::A) > dims.elements(Role::B) &&
-                              dims.runAlong(DimClass::K, Role::A) >= kShortestRow;
-    choice.sumsAsIn = choice.packsLeft && choice.packsRight && isLeftSlower ? Role::A : Role::B;
-    const bool isMostlyPacked =
-        dims.elements(Role::A) >= kMuchMore * toDouble(choice.kBlocks) * dims.elements(Role::C);
-    choice.rowsAsIn = choice.packsLeft && isMostlyPacked ? Role::A : Role::C;
-  }
-
-  /// Whether a block has more indices of a dim than the first-level cache has places for: with a
-  /// stride that is a multiple of a large power of two they start at few of its sets.
-  bool competes(Role role, std::size_t dim) const {
-    const int64_t stride = dims.stride(role, dim) * elementBytes;
-    return block.counts[dim] > kWays * (kWayBytes / std::gcd(stride, kWayBytes));
-  }
-
   const WorkDims &dims;
   ElementType type;
   const Machine &machine;
@@ -502,7 +443,7 @@ private:
   bool maySplitSums;
   DimCounts leastBatch; ///< by dim: indices of a batch that make runs which are not short
   int64_t mostSums = std::numeric_limits<int64_t>::max(); ///< elements of a block along k
-  bool sumsAsShortRuns = false; ///< the rows were chosen for sums in scratch
+  bool isForSums = false; ///< the rows were chosen for sums in scratch
   BlockCounts block;
   BlockChoice choice;
 };

@@ -122,6 +122,24 @@ int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits) {
   return rows * length;
 }
 
+int64_t columnTogether(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits,
+                       int64_t elementBytes) {
+  if (blocks.kBlocks > 1 || blocks.rowsAsIn != Role::C ||
+      dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
+    return 0;
+  int64_t rows = 1, columns = 1; // Neighbours in C, first along m.
+  for (const std::size_t dim : dims.inOrder(Role::C)) {
+    const DimClass dimClass = dims[dim].dimClass;
+    const bool isRow = dimClass == DimClass::M && columns == 1;
+    if (dims.stride(Role::C, dim) != rows * columns || (!isRow && dimClass != DimClass::N))
+      break;
+    (isRow ? rows : columns) *= blocks.counts[dim];
+  }
+  const bool fits = rows <= tiles::kMostPanelVectors * limits.lanes();
+  const int64_t bytes = rows * std::min(columns, tiles::kMostN) * elementBytes;
+  return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;
+}
+
 bool shouldGoAcross(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits) {
   const auto first = dimOfPanelsAcross(dims);
   if (!first || !blocks.packsLeft || blocks.k < kSumsAcross ||

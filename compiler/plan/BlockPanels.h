@@ -37,6 +37,10 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
 /// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
 int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits);
 
+/// BlockChoice::columnTogether of blocks that are otherwise chosen.
+int64_t columnTogether(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits,
+                       int64_t elementBytes);
+
 /// Whether panels of such blocks should go across dims.
 bool shouldGoAcross(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits);
 
