@@ -451,6 +451,9 @@ TYPED_TEST(BlockKernelTest, NothingToCompute) {
   const BlockKernel<TypeParam> kernel({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
                                       {.aK = 4, .bN = 2});
   kernel(nullptr, nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
+  const BlockKernel<TypeParam> noSums({{4, 4, 1, 0, 1}}, {{3, 3, 0, 2, 4}}, {{2, 0, 4, 1, 0}},
+                                      {.aK = 4, .bN = 2, .accumulates = true, .scratchColumn = 4});
+  noSums.copySums(nullptr, nullptr, {4}, {3}, false);
 }
 
 TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
@@ -466,15 +469,16 @@ TYPED_TEST(BlockKernelTest, AnyShapeAndOrder) {
       counts[index] = upTo(extents[index]);
     }
     std::shuffle(order.begin(), order.end(), random);
-    const bool pastCaches = upTo(3) == 1;
-    if (pastCaches) {
+    const bool pastCaches = upTo(3) == 1, sumsInScratch = upTo(4) == 1;
+    if (pastCaches && !sumsInScratch) {
       counts[4] = extents[4]; // C is written once.
       counts[5] = extents[5];
     }
     BlockedProduct<TypeParam> product(extents, counts, order, pastCaches, upTo(2) - 1);
     const auto panelDims = static_cast<std::size_t>(upTo(3) - 1);
     product.run(panelDims, upTo(panelDims < 2 ? counts[0] : counts[1]), upTo(4) == 1 ? upTo(64) : 0,
-                upTo(3) == 1);
+                upTo(3) == 1 && !sumsInScratch,
+                sumsInScratch ? counts[0] * counts[1] + upTo(20) - 1 : 0);
     product.check();
     if (this->HasFatalFailure()) {
       ADD_FAILURE() << "in round " << round;
