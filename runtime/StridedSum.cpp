@@ -60,7 +60,7 @@ public:
   /// out = the sums, compact.
   void sum(T *out, const T *source) const {
     if (terms > sums::kUnpaired * apart())
-      return sumHalves(out, source);
+      return items[count - 1].to == 0 ? sumHalves(out, source) : sumOneByOne(out, source);
     std::fill_n(out, elements, T(0));
     add(out, source);
   }
@@ -93,6 +93,14 @@ private:
   }
 
   std::span<const Loop> all() const { return {items.data(), count}; }
+
+  /// Goes through the outermost loop, so that the source is read as it lies: halves would be apart.
+  void sumOneByOne(T *out, const T *source) const {
+    const Loop &loop = items[count - 1];
+    const SumBlock one = withExtent(count - 1, 1);
+    for (int64_t i = 0; i < loop.extent; ++i)
+      one.sum(out + i * loop.to, source + i * loop.from);
+  }
 
   /// Halves the outermost loop of terms.
   void sumHalves(T *out, const T *source) const {
