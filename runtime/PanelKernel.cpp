@@ -121,9 +121,10 @@ template <class T> bool shouldStream(const TileShape &s) {
 template <class T>
 void multiplyStreaming(const TileShape &s, const EvenPieces &columns, const T *a, const T *b,
                        T *c) {
-  constexpr int64_t kStreams = 16;
+  // Of long rows a processor follows fewer.
+  constexpr int64_t kLongRow = (8 << 10) / sizeof(T), kStreams = 16, kLongStreams = 8;
   TileShape part = s;
-  EvenPieces(s.k, kStreams).forEach([&](int64_t k, int64_t size) {
+  EvenPieces(s.k, s.m < kLongRow ? kStreams : kLongStreams).forEach([&](int64_t k, int64_t size) {
     part.k = size;
     multiplyMatrix(part, columns, a + k * s.aK, b + k * s.bK, c);
     part.accumulate = true;

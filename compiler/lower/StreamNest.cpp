@@ -7,6 +7,8 @@
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/Streaming.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -32,14 +34,38 @@ public:
   }
 
 private:
+  /// Rows of a matrix that are worth a kernel.
+  static constexpr int64_t kStreamedRows = 64;
+
   void chooseSides() {
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
     nest.n = side(DimClass::N, Role::C);
     nest.k = side(DimClass::K,
                   dims.extentOf(DimClass::M) >= dims.extentOf(DimClass::N) ? Role::A : Role::B);
+    if (shouldShareSums()) {
+      SideDim &rows = nest.m.dims.front(), &sums = nest.k.dims.front();
+      rows.count = dims.extent(rows.dim);
+      const int64_t extent = dims.extent(sums.dim), part = ceilDiv(extent, enough);
+      sums.count = ceilDiv(extent, part) < enough ? extent / enough : part;
+      return;
+    }
     cutForTeam();
     growSums();
+  }
+
+  /// Whether the threads share the sums of a matrix whose rows they would read in short pieces if
+  /// they shared the result: memory gives whole rows faster, and sums of these fit a near cache.
+  bool shouldShareSums() const {
+    constexpr int64_t kLongPiece = 16 << 10, kMostResult = 64 << 10; // Bytes.
+    const bool isMatrix = dims.size() == 2 && nest.m.dims.size() == 1 && nest.k.dims.size() == 1;
+    if (!isMatrix || nest.serial || !nest.maySplitSums)
+      return false;
+    const std::size_t rows = nest.m.dims.front().dim, sums = nest.k.dims.front().dim;
+    const int64_t bytes = sizeInBytes(type), result = dims.extent(rows) * bytes;
+    return dims.isUnit(Role::A, rows) && dims.extent(sums) >= enough * kStreamedRows &&
+           result <= kMostResult && result / enough < kLongPiece && result >= kLongPiece / 4 &&
+           dims.elements(Role::A) * toDouble(bytes) >= tiles::kPastCachesBytes;
   }
 
   /// Makes enough tasks for a team, first of the dims that are slowest in the largest tensor: its
