@@ -57,14 +57,14 @@ private:
   /// Whether the threads share the sums of a matrix whose rows they would read in short pieces if
   /// they shared the result: memory gives whole rows faster, and sums of these fit a near cache.
   bool shouldShareSums() const {
-    constexpr int64_t kLongPiece = 16 << 10, kMostResult = 64 << 10; // Bytes.
+    constexpr int64_t kLeastRow = 4 << 10, kMostRow = 64 << 10; // Bytes.
     const bool isMatrix = dims.size() == 2 && nest.m.dims.size() == 1 && nest.k.dims.size() == 1;
     if (!isMatrix || nest.serial || !nest.maySplitSums)
       return false;
     const std::size_t rows = nest.m.dims.front().dim, sums = nest.k.dims.front().dim;
-    const int64_t bytes = sizeInBytes(type), result = dims.extent(rows) * bytes;
+    const int64_t bytes = sizeInBytes(type), row = dims.extent(rows) * bytes;
     return dims.isUnit(Role::A, rows) && dims.extent(sums) >= enough * kStreamedRows &&
-           result <= kMostResult && result / enough < kLongPiece && result >= kLongPiece / 4 &&
+           row >= kLeastRow && row <= kMostRow &&
            dims.elements(Role::A) * toDouble(bytes) >= tiles::kPastCachesBytes;
   }
 
