@@ -375,7 +375,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
   });
   if (format.resultInScratch)
     copySums(c, scratch, m, n, accumulate, batch);
-  if (format.pastCaches)
+  if (format.pastCaches && format.scratchColumn == 0)
     simd::endStoresPastCaches();
 }
 

@@ -51,8 +51,8 @@ int64_t columnStride(const LocalNest &nest) { return apart(nest.k.size()); }
 
 int64_t resultStride(const LocalNest &nest) { return apart(nest.m.size()); }
 
-/// Of a block in scratch: the products of a batch, each in the order of C, or columns that lie
-/// apart where L is fetched or sums add up.
+/// Of a block in scratch: the products of a batch, one after the other, or columns that lie apart
+/// where L is fetched or sums add up.
 static int64_t resultElements(const LocalNest &nest) {
   const int64_t column =
       nest.left == BlockAccess::Fetched || nest.sumsInScratch ? resultStride(nest) : nest.m.size();

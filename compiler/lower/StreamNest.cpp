@@ -46,8 +46,12 @@ private:
     if (shouldShareSums()) {
       SideDim &rows = nest.m.dims.front(), &sums = nest.k.dims.front();
       rows.count = dims.extent(rows.dim);
-      const int64_t extent = dims.extent(sums.dim), part = ceilDiv(extent, enough);
-      sums.count = ceilDiv(extent, part) < enough ? extent / enough : part;
+      // The same number for every thread, and as many as it takes to be shared.
+      const int64_t extent = dims.extent(sums.dim);
+      int64_t parts = roundUp(enough, machine.threads);
+      while (ceilDiv(extent, ceilDiv(extent, parts)) < enough)
+        parts += machine.threads;
+      sums.count = ceilDiv(extent, parts);
       return;
     }
     cutForTeam();

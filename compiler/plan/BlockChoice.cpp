@@ -75,6 +75,7 @@ constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
 /// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
+
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
@@ -159,13 +160,20 @@ private:
                                             limits.panelRows, limits.lanes());
     const int64_t rows = block.counts[first] * block.counts[second];
     const int64_t inPanel = limits.panelRows / count;
-    const DimCounts before = block.counts;
-    block.counts[first] = count;
-    block.counts[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
+    DimCounts filled = block.counts;
+    filled[first] = count;
+    filled[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
+    changeCounts(filled);
+  }
+
+  /// Takes other counts, unless sums would no longer add up where those before were chosen for.
+  void changeCounts(const DimCounts &counts) {
+    const DimCounts before = std::exchange(block.counts, counts);
+    const bool sumsInScratch = choice.sumsInScratch;
     completePacked();
-    if (choice.sumsInScratch)
+    if (choice.sumsInScratch == sumsInScratch)
       return;
-    block.counts = before; // There are too few of the second one.
+    block.counts = before;
     completePacked();
   }
 
@@ -181,8 +189,9 @@ private:
     const auto blocksOf = [&](int64_t count) { return ceilDiv(dims.extent(cut), count); };
     if (whole == 0 || blocksOf(whole) > blocksOf(block.counts[cut]))
       return;
-    block.counts[cut] = whole;
-    completePacked();
+    DimCounts counts = block.counts;
+    counts[cut] = whole;
+    changeCounts(counts);
   }
 
   void takeCounts() {

@@ -18,7 +18,7 @@ LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machi
                     const BlockChoice &blocks, int64_t team);
 
 /// Whether kernels write tiles where these belong, in C or scratch, as they are contiguous there
-/// for long enough; else they do to a buffer.
+/// for long enough; else they do to a buffer. Panels across dims are taken to be such.
 bool areTilesInPlace(const WorkDims &dims, ElementType type, const Machine &machine,
                      const BlockChoice &blocks);
 

@@ -100,7 +100,7 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
     };
     return toDouble(extent / count) * timeOfPart(count) + timeOfPart(extent % count);
   };
-  int64_t best = std::min(least, extent);
+  int64_t best = std::min({least, most, extent});
   for (int64_t count = best + 1; count <= std::min(most, extent); ++count)
     if (timeOf(count) < timeOf(best))
       best = count;

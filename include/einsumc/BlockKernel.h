@@ -42,8 +42,8 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
-  /// A block of C is computed in scratch, each product of a batch in the order of C, and copied
-  /// when it is complete.
+  /// A block of C is computed in scratch, each product of a batch in the order of C or of tiles
+  /// (tiles::kLongBatchBytes), and copied when it is complete.
   bool resultInScratch = false;
   /// Above 0: the sums of a block of C add up in scratch, in columns along m that lie so far apart,
   /// until copySums brings them to C.

@@ -424,6 +424,34 @@ TYPED_TEST(BlockKernelTest, RunsInScratch) {
     }
 }
 
+/// Sums in scratch are added to those that C has, of a whole block and of one with rests.
+TYPED_TEST(BlockKernelTest, SumsInScratchAreAdded) {
+  constexpr int64_t kM = 3, kN = 5, kColumn = 8;
+  const BlockKernel<TypeParam> kernel({{2, kM, 1, 0, kN}}, {{kN, kN, 0, 1, 1}}, {{1, 1, 2, 1, 0}},
+                                      {.aK = 2,
+                                       .bN = 1,
+                                       .panelDims = 1,
+                                       .panelCount = 2,
+                                       .aPanel = 2,
+                                       .accumulates = true,
+                                       .scratchColumn = kColumn});
+  std::vector<TypeParam> c(kM * kN, 100), scratch(kColumn * kN, -7);
+  const std::vector<TypeParam> b = {1, 2, 3, 4, 5};
+  for (int64_t first = 0; first < kM; first += 2) {
+    const int64_t rows = std::min<int64_t>(2, kM - first);
+    const std::vector<TypeParam> a = {static_cast<TypeParam>(first + 1),
+                                      static_cast<TypeParam>(first + 2)};
+    for (const bool accumulate : {false, true})
+      kernel(a.data(), b.data(), nullptr, scratch.data(), {rows}, {kN}, {1}, accumulate);
+    kernel.copySums(c.data() + first * kN, scratch.data(), {rows}, {kN}, true);
+  }
+  for (int64_t m = 0; m < kM; ++m)
+    for (int64_t n = 0; n < kN; ++n)
+      EXPECT_EQ(c[static_cast<std::size_t>(m * kN + n)],
+                static_cast<TypeParam>(100 + 2 * (m + 1) * (n + 1)))
+          << m << ", " << n;
+}
+
 /// Sums of several blocks, in columns with and without gaps, of panels of whole and of cut dims.
 TYPED_TEST(BlockKernelTest, SumsInScratch) {
   for (const int64_t gap : {0, 5})

@@ -492,12 +492,14 @@ TYPED_TEST(StridedCopyTest, SumsAnyLoops) {
 TYPED_TEST(StridedCopyTest, SumsOfEveryKind) {
   for (const int threads : {1, 2, 3}) {
     omp_set_num_threads(threads);
-    this->expectSum({{100003, 0, 1}});                              // to a scalar
-    this->expectSum({{100003, 0, 3}});                              // with a step
-    this->expectSum({{300, 1, 307}, {307, 0, 1}});                  // of rows
-    this->expectSum({{300, 0, 307}, {307, 1, 1}});                  // of columns
-    this->expectSum({{3000, 0, 17}, {17, 1, 1}});                   // of narrow columns
-    this->expectSum({{3000, 1, 5}, {5, 0, 1}});                     // of short rows
+    this->expectSum({{100003, 0, 1}});                                          // to a scalar
+    this->expectSum({{100003, 0, 3}});                                          // with a step
+    this->expectSum({{300, 1, 307}, {307, 0, 1}});                              // of rows
+    this->expectSum({{30, 1, 9001}, {9001, 0, 1}});                             // of long ones
+    this->expectSum({{3, 20, 63021}, {20, 1, 3001}, {7, 0, 450}, {450, 0, 1}}); // in parts
+    this->expectSum({{300, 0, 307}, {307, 1, 1}});                              // of columns
+    this->expectSum({{3000, 0, 17}, {17, 1, 1}});                               // of narrow columns
+    this->expectSum({{3000, 1, 5}, {5, 0, 1}});                                 // of short rows
     this->expectSum({{1500, 1, 1}, {3, 1501, 1502}, {7, 0, 4600}}); // of long ones far apart
     this->expectSum({{3, 1, 0}, {4, 3, 0}, {70, 0, 1}});            // repeated
     this->expectSum({{30, 0, 2500}, {50, 2, 50}, {50, 0, 1}});      // of inner and outer dims
