@@ -188,9 +188,12 @@ TYPED_TEST(TileKernelTest, EachPortableFunctionWithinItsPreconditions) {
 TYPED_TEST(TileKernelTest, LongTiles) {
   expectProduct<TypeParam>(rowMajor(1, 200, 300, 150, true), this->random);
   expectProduct<TypeParam>({1, 200, 300, 150, 0, 1, 200, 0, 1, 150, 0, 1, 200}, this->random);
-  // A matrix that is streamed through, times one and two vectors.
+  // A matrix that is streamed through, times one and two vectors, also by fewer rows as they are
+  // long.
   expectProduct<TypeParam>({1, 500, 1, 333, 0, 1, 507, 0, 1, 0, 0, 1, 0, true}, this->random);
   expectProduct<TypeParam>({1, 500, 2, 333, 0, 1, 507, 0, 2, 1, 0, 1, 500}, this->random);
+  expectProduct<TypeParam>({1, 3001, 1, 53, 0, 1, 3007, 0, 1, 0, 0, 1, 0, true}, this->random);
+  expectProduct<TypeParam>({1, 2501, 2, 5, 0, 1, 2507, 0, 2, 1, 0, 1, 2501}, this->random);
   // Nothing consecutive: packed in several blocks of each extent.
   expectProduct<TypeParam>({2, 150, 140, 300, 1, 600, 2, 1, 280, 2, 1, 2, 300, true}, this->random);
   // An element-wise batch longer than a block.
