@@ -195,18 +195,19 @@ template <class T> void BlockKernel<T>::placeInScratch() {
   int64_t alongBatch = 1; // Neighbours in C.
   for (const BlockDim &dim : format.batch)
     alongBatch *= dim.inC == alongBatch ? dim.count : 1;
-  std::vector<BlockDim *> order;
   for (Side *const side : {&sideM, &sideN})
-    for (BlockDim &dim : side->dims) {
+    for (const BlockDim &dim : side->dims)
       side->inTensor.push_back(dim.inC);
-      order.push_back(&dim);
-    }
   if (format.scratchColumn > 0 || alongBatch * static_cast<int64_t>(sizeof(T)) >= kLongBatchBytes) {
     sideM.apart = 1;
     sideN.apart = format.scratchColumn > 0 ? format.scratchColumn : sideM.elements(0);
     productInScratch = sideN.apart * sideN.elements(0);
     return;
   }
+  std::vector<BlockDim *> order;
+  for (Side *const side : {&sideM, &sideN})
+    for (BlockDim &dim : side->dims)
+      order.push_back(&dim);
   std::sort(order.begin(), order.end(),
             [](const BlockDim *x, const BlockDim *y) { return x->inC < y->inC; });
   productInScratch = 1;

@@ -102,11 +102,9 @@ private:
       one.sum(out + i * loop.to, source + i * loop.from);
   }
 
-  /// Halves the outermost loop of terms.
+  /// Halves the outermost loop. \pre it is one of terms
   void sumHalves(T *out, const T *source) const {
-    std::size_t outermost = count - 1;
-    while (items[outermost].to != 0 || items[outermost].extent == 1)
-      --outermost;
+    const std::size_t outermost = count - 1;
     const Loop &loop = items[outermost];
     const int64_t half = loop.extent / 2;
     T rest[kMost];

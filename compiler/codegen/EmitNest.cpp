@@ -275,12 +275,13 @@ private:
     if (team)
       emitShare(isRegion ? "for" : "parallel for",
                 nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
-    if (nest.sumsInScratch)
-      emitTaskWithSums();
-    else {
-      emitLoopHeads(nest.firstTeamLoop, nest.loops.size());
-      emitTask(firstSum());
+    emitLoopHeads(nest.firstTeamLoop, nest.sumsInScratch ? nest.teamLoops : nest.loops.size());
+    if (nest.sumsInScratch) {
+      emitCounts(0, nest.teamLoops);
+      emitBlock(Role::C, "c");
+      emitLoopHeads(nest.teamLoops, nest.loops.size());
     }
+    emitTask(nest.sumsInScratch ? laterSum() : anySum());
     if (nest.kernel == NestKernel::Stream && nest.resultPastCaches)
       body << "ec::endStoresPastCaches(); // Before other threads read the result.\n";
     if (isRegion)
@@ -325,14 +326,21 @@ private:
       emitLoopHead(l);
   }
 
-  /// What happens inside all loops, and their ends.
+  /// What happens inside all loops, and their ends. Sums that add up in scratch are copied behind
+  /// their loops, outside of which their block of C is known.
   void emitTask(const std::string &accumulate) {
-    emitCounts(0, nest.loops.size());
+    const std::size_t outside = nest.sumsInScratch ? nest.teamLoops : 0;
+    emitCounts(outside, nest.loops.size());
     emitBlock(nest.rightRole(), "r");
     emitBlock(nest.leftRole(), "l");
-    emitBlock(Role::C, "c");
+    if (!nest.sumsInScratch)
+      emitBlock(Role::C, "c");
     emitKernelCall(accumulate);
-    emitLoopEnds(nest.loops.size());
+    emitLoopEnds(nest.loops.size() - outside);
+    if (nest.sumsInScratch)
+      body << (tracesBlocks ? traceSpan("Pack") : "") << kernel << ".copySums(c, blockOfC"
+           << sizesOf(nest.m, nest.n, nest.adds ? "step.adds" : "false") << ");\n";
+    emitLoopEnds(outside);
   }
 
   void emitLoopEnds(std::size_t loops) {
@@ -340,24 +348,8 @@ private:
       body << "}\n";
   }
 
-  /// Loops over tasks, in each of which sums add up in scratch before they are copied.
-  void emitTaskWithSums() {
-    emitLoopHeads(0, nest.teamLoops);
-    emitCounts(0, nest.teamLoops);
-    emitBlock(Role::C, "c");
-    emitLoopHeads(nest.teamLoops, nest.loops.size());
-    emitCounts(nest.teamLoops, nest.loops.size());
-    emitBlock(nest.rightRole(), "r");
-    emitBlock(nest.leftRole(), "l");
-    emitKernelCall(laterSum());
-    emitLoopEnds(nest.loops.size() - nest.teamLoops);
-    body << (tracesBlocks ? traceSpan("Pack") : "") << kernel << ".copySums(c, blockOfC"
-         << sizesOf(nest.m, nest.n, nest.adds ? "step.adds" : "false") << ");\n";
-    emitLoopEnds(nest.teamLoops);
-  }
-
   /// `true` where the result has sums already.
-  std::string firstSum() const {
+  std::string anySum() const {
     const std::string later = laterSum();
     if (!nest.adds)
       return later;

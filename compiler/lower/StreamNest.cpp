@@ -34,9 +34,6 @@ public:
   }
 
 private:
-  /// Rows of a matrix that are worth a kernel.
-  static constexpr int64_t kStreamedRows = 64;
-
   void chooseSides() {
     nest.c = side(DimClass::C, Role::C);
     nest.m = side(DimClass::M, Role::C);
@@ -62,12 +59,13 @@ private:
   /// they shared the result: memory gives whole rows faster, and sums of these fit a near cache.
   bool shouldShareSums() const {
     constexpr int64_t kLeastRow = 4 << 10, kMostRow = 64 << 10; // Bytes.
+    constexpr int64_t kLeastSums = 64;                          // Rows that are worth a kernel.
     const bool isMatrix = dims.size() == 2 && nest.m.dims.size() == 1 && nest.k.dims.size() == 1;
     if (!isMatrix || nest.serial || !nest.maySplitSums)
       return false;
     const std::size_t rows = nest.m.dims.front().dim, sums = nest.k.dims.front().dim;
     const int64_t bytes = sizeInBytes(type), row = dims.extent(rows) * bytes;
-    return dims.isUnit(Role::A, rows) && dims.extent(sums) >= enough * kStreamedRows &&
+    return dims.isUnit(Role::A, rows) && dims.extent(sums) >= enough * kLeastSums &&
            row >= kLeastRow && row <= kMostRow &&
            dims.elements(Role::A) * toDouble(bytes) >= tiles::kPastCachesBytes;
   }

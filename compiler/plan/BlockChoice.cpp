@@ -135,14 +135,12 @@ private:
   void lengthenRows() {
     const DimCounts countsBefore = block.counts;
     const BlockChoice before = choice;
-    mostSums = limits.leftBytes / elementBytes / kLongSideOfSums;
     isForSums = true;
     block.counts.assign(dims.size(), 1);
     chooseUnevenParts();
     if (choice.sumsInScratch && choice.n >= kManyColumns && 2 * choice.k >= before.k)
       return;
     isForSums = false;
-    mostSums = std::numeric_limits<int64_t>::max();
     block.counts = countsBefore;
     choice = before;
   }
@@ -210,7 +208,7 @@ private:
     chooseAccess(dims, block, elementBytes, choice);
     choice.columnTogether = columnTogether(dims, choice, limits, elementBytes);
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross(dims, choice, limits);
-    choice.sumsInScratch = false;
+    choice.sumsInScratch = false; // Until it is known how tiles would get into C.
     choice.sumsInScratch = std::min(choice.m, choice.n) >= kLongSideOfSums && shouldSumInScratch();
     choice.sumsInside = choice.sumsInside || choice.sumsInScratch;
   }
@@ -259,13 +257,14 @@ private:
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
     int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
-    const int64_t mostK = longestSums();
+    int64_t mostK = longestSums();
+    if (isForSums)
+      mostK = std::min(mostK, limits.leftBytes / elementBytes / kLongSideOfSums);
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast =
         std::max({rowsOfLeft(), rowsToFill(dims, limits), block.sizeOf(DimClass::M)});
-    const int64_t sums =
-        std::min({mostK, mostSums, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast)});
+    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     growRows(DimClass::K, {Role::B, Role::A}, sums);
     block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
     block.fill(DimClass::K, Role::B, sums, {kStepK});
@@ -450,9 +449,8 @@ private:
   bool isSerial;
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
-  DimCounts leastBatch; ///< by dim: indices of a batch that make runs which are not short
-  int64_t mostSums = std::numeric_limits<int64_t>::max(); ///< elements of a block along k
-  bool isForSums = false; ///< the rows were chosen for sums in scratch
+  DimCounts leastBatch;   ///< by dim: indices of a batch that make runs which are not short
+  bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
   BlockCounts block;
   BlockChoice choice;
 };

@@ -207,19 +207,14 @@ private:
     const DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, false);
     const bool isNext = !loops.empty() && toDouble(dims.stride(Role::C, loops.back())) == together;
     double elements = dims.elements(Role::C);
-    if (isNext || together >= inLine)
-      elements = elementsOfTasks();
+    if (isNext || together >= inLine) {
+      elements = threads;
+      for (std::size_t dim = 0; dim < dims.size(); ++dim)
+        elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
+    }
     const double footprint = kLineBytes * elements / std::min(together, inLine);
     return MemoryModel(machine, elementBytes, footprint)
         .stream(2 * (inLine / run - 1) * dims.elements(Role::C) * toDouble(blocks.kBlocks));
-  }
-
-  /// Of the blocks of C that all threads have at a time.
-  double elementsOfTasks() const {
-    double elements = threads;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
-    return elements;
   }
 
   /// Products of a batch are written one by one.
