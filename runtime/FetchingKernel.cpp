@@ -27,6 +27,11 @@ using tiles::kFetchingColumns;
 
 /// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
 constexpr int64_t kMostRows = 96, kMostBuffered = 96;
+/// The least elements next to each other in A whose tiles go on in others: no vector lies in three,
+/// and tiles in few.
+constexpr int64_t kLeastPiece = 8;
+template <class T>
+constexpr int64_t kLeastRunToJoin = std::max<int64_t>(simd::kLanes<T>, kLeastPiece);
 /// The longest sums of a part: the rows that blocks in registers go through, at most half a tile,
 /// are to stay in the first-level cache while the columns pass by.
 template <class T>
@@ -103,19 +108,30 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
   }
 }
 
-/// The elements next to each other in A, and in C if that is written in place, from the first
-/// element of a block on; these are of the first \p dimCount dims.
 template <class T>
-int64_t FetchingKernel<T>::runLength(const Counts &counts, std::size_t &dimCount) const noexcept {
-  int64_t run = 1;
-  for (dimCount = 0; dimCount < dimsM.size(); ++dimCount) {
-    const BlockDim &dim = dimsM[dimCount];
-    const bool isNext = dim.inA == run && (isInScratch() || dim.inC == run);
-    if (counts[dimCount] > 1 && !isNext)
+typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) const noexcept {
+  static_assert(kMostRows <= (PiecesOfTiles::kMost - 2) * kLeastPiece);
+  // Vectors that are worth it, as a share, if each is used for so many columns.
+  constexpr int64_t kLanes = simd::kLanes<T>, kShare = 8;
+  constexpr std::size_t kLeastColumns = 8;
+  Runs runs;
+  for (; runs.dims < dimsM.size(); ++runs.dims) {
+    const BlockDim &dim = dimsM[runs.dims];
+    const bool isNext = dim.inA == runs.length && (isInScratch() || dim.inC == runs.length);
+    if (block.counts[runs.dims] > 1 && !isNext)
       break;
-    run *= counts[dimCount];
+    runs.length *= block.counts[runs.dims];
   }
-  return run;
+  int64_t count = 1;
+  for (std::size_t dim = runs.dims; dim < dimsM.size(); ++dim)
+    count *= block.counts[dim];
+  if (isInScratch() && runs.length >= kLeastRunToJoin<T> && columnsOfC.size() >= kLeastColumns) {
+    runs.joined = runs.length * count;
+    const int64_t vectors = ceilDiv(runs.joined, kLanes);
+    const int64_t saved = count * ceilDiv(runs.length, kLanes) - vectors;
+    runs.areJoined = saved * kShare >= vectors;
+  }
+  return runs;
 }
 
 template <class T>
@@ -144,22 +160,38 @@ void FetchingKernel<T>::forEachBlock(std::initializer_list<int64_t> m, Body &&bo
 
 template <class T>
 template <class Body>
-void FetchingKernel<T>::forEachTile(const Block &block, Body &&body) const noexcept {
-  constexpr int64_t kLanes = simd::kLanes<T>;
-  std::size_t inRun = 0;
-  const int64_t run = runLength(block.counts, inRun);
-  const int64_t even = ceilDiv(run, ceilDiv(run, kMostRows));
-  const int64_t length = std::min(roundUp(even, kLanes), kMostRows);
+void FetchingKernel<T>::forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
+                                    Body &&body) const noexcept {
+  const int64_t rows = runs.areJoined ? runs.joined : runs.length;
+  const int64_t even = ceilDiv(rows, ceilDiv(rows, kMostRows));
+  const int64_t length = std::min(roundUp(even, simd::kLanes<T>), kMostRows);
   std::array<Loop, LoopNest::kMaxLoops> outer;
-  for (std::size_t dim = inRun; dim < dimsM.size(); ++dim)
-    outer[dim - inRun] = {block.counts[dim], dimsM[dim].inC, dimsM[dim].inA};
-  int64_t index = 0;
-  forEachStep({outer.data(), dimsM.size() - inRun}, [&](int64_t toC, int64_t toA) {
-    for (int64_t row = 0; row < run; row += length)
-      body(Tile{std::min(length, run - row), block.toA + toA + row, block.toC + toC + row,
-                index + row});
-    index += run;
+  for (std::size_t dim = runs.dims; dim < dimsM.size(); ++dim)
+    outer[dim - runs.dims] = {block.counts[dim], dimsM[dim].inC, dimsM[dim].inA};
+  Tile tile;
+  const auto finish = [&] {
+    body(tile);
+    tile.index += tile.rows;
+    tile.rows = 0;
+  };
+  forEachStep({outer.data(), dimsM.size() - runs.dims}, [&](int64_t toC, int64_t toA) {
+    for (int64_t row = 0; row < runs.length;) {
+      const int64_t count = std::min(length - tile.rows, runs.length - row);
+      if (tile.rows == 0) {
+        tile.toC = block.toC + toC + row;
+        tile.pieces = pieces.all[pieces.next].data();
+        tile.pieceCount = 0;
+        pieces.next = 1 - pieces.next;
+      }
+      tile.pieces[tile.pieceCount++] = {block.toA + toA + row, count};
+      tile.rows += count;
+      row += count;
+      if (tile.rows == length || (!runs.areJoined && row == runs.length))
+        finish();
+    }
   });
+  if (tile.rows > 0)
+    finish();
 }
 
 template <class T>
@@ -175,24 +207,32 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
   Block lastBlock;
+  PiecesOfTiles pieces;
   forEachBlock(m, [&](const Block &block) {
     bool isFirst = true;
-    forEachTile(block, [&](const Tile &tile) {
+    const auto take = [&](const Tile &tile, int64_t firstK, int64_t k) {
+      const Part part{tile, firstK, k};
+      if (last.k > 0)
+        multiply(operands, last, part);
+      if (isFirst) {
+        if (isInScratch() && last.k > 0)
+          copyScratch(operands, lastBlock, Copy::ToC);
+        if (isInScratch() && accumulate)
+          copyScratch(operands, block, Copy::FromC);
+        lastBlock = block;
+        isFirst = false;
+      }
+      last = part;
+    };
+    const Runs runs = runsOf(block);
+    if (runs.areJoined) // Tiles that share cache lines of A follow each other.
       sums.forEach([&](int64_t firstK, int64_t k) {
-        const Part part{tile, firstK, k};
-        if (last.k > 0)
-          multiply(operands, last, part);
-        if (isFirst) {
-          if (isInScratch() && last.k > 0)
-            copyScratch(operands, lastBlock, Copy::ToC);
-          if (isInScratch() && accumulate)
-            copyScratch(operands, block, Copy::FromC);
-          lastBlock = block;
-          isFirst = false;
-        }
-        last = part;
+        forEachTile(block, runs, pieces, [&](const Tile &tile) { take(tile, firstK, k); });
       });
-    });
+    else
+      forEachTile(block, runs, pieces, [&](const Tile &tile) {
+        sums.forEach([&](int64_t firstK, int64_t k) { take(tile, firstK, k); });
+      });
   });
   multiply(operands, last, {});
   if (isInScratch())
@@ -221,23 +261,56 @@ typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const P
 }
 
 template <class T>
+FetchedRows<T> FetchingKernel<T>::rowsOf(const Operands &operands,
+                                         const Part &part) const noexcept {
+  return {operands.a, rowsOfA.data() + part.firstK, part.k, part.tile.pieces, part.tile.pieceCount};
+}
+
+/// Where the vectors of a tile lie: at most the last one is not whole.
+template <class T>
+void FetchingKernel<T>::findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  int64_t inPiece = 0;
+  const PieceOfRows *piece = tile.pieces;
+  for (int64_t row = 0; row < tile.rows; row += kLanes) {
+    VectorInPieces &vector = *vectors++;
+    vector.toA = vector.others = piece->toA + inPiece;
+    const int64_t left = piece->count - inPiece, lanes = std::min(kLanes, tile.rows - row);
+    vector.count = static_cast<int>(std::min(left, lanes));
+    inPiece += lanes;
+    if (lanes < left)
+      continue;
+    inPiece -= piece->count;
+    ++piece;
+    if (left < lanes)
+      vector.others = piece->toA - left;
+  }
+}
+
+template <class T>
 void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
                                  const Part &next) const noexcept {
-  const auto rowsOf = [&](const Part &which) {
-    return FetchedRows<T>{operands.a + which.tile.toA, rowsOfA.data() + which.firstK,
-                          which.tile.rows, which.k};
-  };
   const auto k = static_cast<int64_t>(rowsOfA.size());
   const Place place = placeOf(operands.c, part, operands.accumulate);
   FetchingTile<T> work;
-  static_cast<FetchedRows<T> &>(work) = rowsOf(part);
+  work.m = part.tile.rows;
+  work.k = part.k;
+  work.a = operands.a;
+  work.rowsOfA = rowsOfA.data() + part.firstK;
+  VectorInPieces vectors[kMostRows / simd::kLanes<T>];
+  if (part.tile.pieceCount > 1) {
+    findVectors(part.tile, vectors);
+    work.vectors = vectors;
+  } else {
+    work.a += part.tile.pieces[0].toA;
+  }
   work.n = static_cast<int64_t>(columnsOfC.size());
   work.b = operands.b + part.firstK * kFetchingColumns;
   work.panel = k * kFetchingColumns;
   work.result = place == Place::CPastCaches              ? FetchingResult::PastCaches
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;
-  work.next = rowsOf(next);
+  work.next = rowsOf(operands, next);
   if (next.k > 0 && next.firstK == 0 && place == Place::C)
     work.nextC = operands.c + next.tile.toC;
   std::array<int64_t, kMostBuffered> columnsOfBuffer;

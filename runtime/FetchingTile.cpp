@@ -20,6 +20,10 @@
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace einsumc {
 
@@ -31,25 +35,32 @@ using tiles::kFetchingColumns;
 /// columns that each vector of A is used often enough.
 constexpr int kMostColumns = 12, kLeastColumns = 6;
 constexpr int kMostVectors = simd::kSums / kLeastColumns;
+/// The most whose last one is in two pieces.
+constexpr int kMostInPieces = std::min(kMostVectors, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
-/// The rows of the next tile, and the columns of its C, that are yet to be fetched.
+/// The rows of the next tile, piece by piece, and the columns of its C, that are yet to be fetched.
 template <class T> class Fetcher {
 public:
   /// \param passes how often the sums of the product go over all k
   Fetcher(const FetchingTile<T> &tile, int64_t passes)
-      : next(tile.next.a), row(tile.next.rowsOfA), endRows(row + tile.next.k), nextC(tile.nextC),
-        column(tile.columnsOfC), endColumns(column + (tile.nextC ? tile.n : 0)),
-        bytes(static_cast<std::uintptr_t>(tile.next.m) * sizeof(T)) {
-    const int64_t count = tile.next.k + (endColumns - column);
+      : next(tile.next), nextC(tile.nextC), column(tile.columnsOfC),
+        endColumns(column + (tile.nextC ? tile.n : 0)) {
+    const int64_t count = next.k * next.pieceCount + (endColumns - column);
     pace = std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(count, 1), 1, tile.k);
+    if (next.k > 0)
+      beginPiece();
   }
 
-  /// Fetches a row if one is left, and returns after how many of \p left steps the next is due.
-  int64_t fetch(int64_t left) {
+  /// Fetches a row if one is left, and returns after how many of \p left steps the next is due. A
+  /// call of a few instructions: the sums stay in registers, and processors look no more than some
+  /// hundred instructions ahead for loads that take long.
+  [[gnu::noinline]] int64_t fetch(int64_t left) {
     if (row != endRows)
-      fetchLines<0>(next + *row++);
+      fetchLines<0>(from + *row++);
+    else if (!isLastPiece())
+      beginPiece();
     else if (column != endColumns)
       fetchLines<1>(nextC + *column++);
     else
@@ -58,57 +69,136 @@ public:
   }
 
 private:
-  template <int ForWriting> void fetchLines(const T *from) const {
+  bool isLastPiece() const { return piece == next.pieceCount; }
+  void beginPiece() {
+    from = next.a + next.pieces[piece].toA;
+    bytes = static_cast<std::uintptr_t>(next.pieces[piece].count) * sizeof(T);
+    row = next.rowsOfA;
+    endRows = row + next.k;
+    ++piece;
+  }
+
+  template <int ForWriting> void fetchLines(const T *at) const {
     constexpr std::uintptr_t kLine = 64;
-    const auto first = reinterpret_cast<std::uintptr_t>(from);
+    const auto first = reinterpret_cast<std::uintptr_t>(at);
     for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
       __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting, 2);
   }
 
-  const T *next;
-  const int64_t *row, *endRows;
+  const T *from = nullptr; ///< this piece of the rows
+  const int64_t *row = nullptr, *endRows = nullptr;
+  std::uintptr_t bytes = 0;
+  int64_t pace;
+  FetchedRows<T> next;
+  int64_t piece = 0; ///< those that were begun
   T *nextC;
   const int64_t *column, *endColumns;
-  std::uintptr_t bytes;
-  int64_t pace;
 };
 
-/// A block in registers; its last vector has \p tail elements.
-template <class T, int Vectors, int Columns, bool HasTail>
-void sumBlock(const FetchingTile<T> &tile, int64_t firstRow, const T *b, const int64_t *columns,
-              int tail, Fetcher<T> &fetcher) {
-  const simd::LaneMask<T> mask(tail);
+/// What the last vector of a block along m is.
+enum class LastVector : uint8_t {
+  Whole,
+  InTwoPieces, ///< whole, but its last elements lie elsewhere
+  Tail,        ///< of fewer elements, behind others
+  OnlyTail,    ///< of fewer elements, and there are no others
+};
+
+/// The vectors of a row of A that a block takes. Each is loaded as a whole where it can be: loads
+/// of some lanes wait long for memory. So a tail is the end of a vector whose first lanes others
+/// have, too.
+template <class T, int Vectors, LastVector Last> class VectorsOfRow {
+public:
+  VectorsOfRow(const FetchingTile<T> &tile, int64_t first)
+      : a(tile.a + (tile.vectors ? tile.vectors[first].toA : first * kLanes)) {
+    if constexpr (Last == LastVector::Tail)
+      last = a + (tile.m - first * kLanes) - kLanes;
+    if constexpr (Last == LastVector::OnlyTail)
+      mask = simd::LaneMask<T>(static_cast<int>(tile.m));
+    if constexpr (Last == LastVector::InTwoPieces) {
+      const VectorInPieces &vector = tile.vectors[first + Vectors - 1];
+      last = tile.a + vector.others;
+      mask = simd::LaneMask<T>(vector.count);
+    }
+  }
+
+  simd::Vector<T> load(int v, int64_t row) const {
+    const T *const from = a + row + v * kLanes;
+    if (Last == LastVector::Whole || v < Vectors - 1)
+      return simd::load(from);
+    if (Last == LastVector::OnlyTail)
+      return mask.load(from);
+    simd::Vector<T> end = simd::load(last + row);
+    if (Last == LastVector::Tail)
+      return end;
+    simd::Vector<T> begin = simd::load(from);
+    simd::keepInRegister(begin); // Both as a whole.
+    simd::keepInRegister(end);
+    return mask.select(begin, end);
+  }
+
+private:
+  static constexpr int kLanes = simd::kLanes<T>;
+  const T *a, *last = nullptr;
+  simd::LaneMask<T> mask{kLanes};
+};
+
+/// A block in registers.
+template <class T, int Vectors, int Columns, LastVector Last>
+void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, const int64_t *columns,
+              Fetcher<T> &fetcher) {
+  constexpr int kLanes = simd::kLanes<T>;
+  const VectorsOfRow<T, Vectors, Last> vectors(tile, firstVector);
   RegisterBlock<T, Vectors, Columns> sums = {};
-  const T *const a = tile.a + firstRow;
   const int64_t *row = tile.rowsOfA;
   for (int64_t left = tile.k; left > 0;) {
     int64_t steps = fetcher.fetch(left);
     left -= steps;
-    for (; steps > 0; --steps, b += kFetchingColumns)
-      addProduct<HasTail, T, Vectors, Columns>(sums, a + *row++, mask, [&](int j) { return b[j]; });
+    for (; steps > 0; --steps, ++row, b += kFetchingColumns)
+      addProducts<Vectors, Columns>([&](int v) { return vectors.load(v, *row); },
+                                    [&](int j) { return simd::broadcast<T>(b[j]); },
+                                    [&](int v, int j) -> auto & { return sums[j][v]; });
   }
-  const auto column = [&](int j) { return tile.c + columns[j] + firstRow; };
+  constexpr bool kHasTail = Last == LastVector::Tail || Last == LastVector::OnlyTail;
+  const int64_t lanesOfLast = tile.m - (firstVector + Vectors - 1) * kLanes;
+  const simd::LaneMask<T> mask(static_cast<int>(std::min<int64_t>(lanesOfLast, kLanes)));
+  if constexpr (Last == LastVector::Tail)
+#pragma GCC unroll 32
+    for (int j = 0; j < Columns; ++j)
+      sums[j][Vectors - 1] = simd::lanesFrom<T>(sums[j][Vectors - 1], kLanes - lanesOfLast);
+  const auto column = [&](int j) { return tile.c + columns[j] + firstVector * kLanes; };
   switch (tile.result) {
   case FetchingResult::Overwrite:
-    return putSums<HasTail, false, T, Vectors, Columns>(sums, mask, column);
+    return putSums<kHasTail, false, T, Vectors, Columns>(sums, mask, column);
   case FetchingResult::Accumulate:
-    return putSums<HasTail, true, T, Vectors, Columns>(sums, mask, column);
+    return putSums<kHasTail, true, T, Vectors, Columns>(sums, mask, column);
   case FetchingResult::PastCaches:
     return putSumsPastCaches<T, Vectors, Columns>(sums, column);
   }
 }
 
 template <class T>
-using Block = void (*)(const FetchingTile<T> &tile, int64_t firstRow, const T *b,
-                       const int64_t *columns, int tail, Fetcher<T> &fetcher);
+using Block = void (*)(const FetchingTile<T> &tile, int64_t firstVector, const T *b,
+                       const int64_t *columns, Fetcher<T> &fetcher);
 
-template <class T, bool HasTail>
-constexpr auto kBlocks = tableOfBlocks<Block<T>, kMostVectors, kMostColumns>(
-    []<int Vectors, int Columns>() { return sumBlock<T, Vectors, Columns, HasTail>; });
+template <class T, LastVector Last, int MostVectors>
+constexpr auto kBlocks = tableOfBlocks<Block<T>, MostVectors, kMostColumns>(
+    []<int Vectors, int Columns>() { return sumBlock<T, Vectors, Columns, Last>; });
 
-template <class T> Block<T> blockOf(int64_t vectors, int64_t columns, bool hasTail) {
-  const auto &all = hasTail ? kBlocks<T, true> : kBlocks<T, false>;
-  return all[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(columns - 1)];
+/// By columns, less one.
+template <class T>
+const std::array<Block<T>, kMostColumns> &blocksOf(int64_t vectors, LastVector last) {
+  const auto v = static_cast<std::size_t>(vectors - 1);
+  switch (last) {
+  case LastVector::Whole:
+    return kBlocks<T, LastVector::Whole, kMostVectors>[v];
+  case LastVector::Tail:
+    return kBlocks<T, LastVector::Tail, kMostVectors>[v];
+  case LastVector::InTwoPieces:
+    return kBlocks<T, LastVector::InTwoPieces, kMostInPieces>[v];
+  case LastVector::OnlyTail:
+    break;
+  }
+  return kBlocks<T, LastVector::OnlyTail, 1>[0];
 }
 
 /// How often blocks of so many columns go over all k.
@@ -117,23 +207,48 @@ int64_t piecesOf(int64_t n, int64_t most) {
          (n % kFetchingColumns > 0 ? EvenPieces(n % kFetchingColumns, most).pieces : 0);
 }
 
+/// Calls body(first vector, count, what the last one is) for the blocks along m: as even as can be,
+/// or, of vectors in pieces, up to the end of each.
+template <class T, class Body> void forEachVectors(const FetchingTile<T> &tile, Body &&body) {
+  constexpr int kLanes = simd::kLanes<T>;
+  const int64_t vectors = ceilDiv(tile.m, kLanes), whole = tile.m / kLanes;
+  const auto call = [&](int64_t v, int64_t count) {
+    const int64_t last = v + count - 1;
+    body(v, count,
+         last == whole ? (whole > 0 ? LastVector::Tail : LastVector::OnlyTail)
+         : tile.vectors && tile.vectors[last].count < kLanes ? LastVector::InTwoPieces
+                                                             : LastVector::Whole);
+  };
+  if (tile.vectors == nullptr)
+    return EvenPieces(vectors, kMostVectors).forEach(call);
+  for (int64_t v = 0, end = 0; v < vectors; v = end) {
+    const auto isNextInPiece = [&] {
+      const VectorInPieces &last = tile.vectors[end - 1];
+      return last.count == kLanes && tile.vectors[end].toA == last.toA + kLanes;
+    };
+    for (end = v + 1; end < vectors && end - v < kMostInPieces && isNextInPiece();)
+      ++end;
+    call(v, end - v);
+  }
+}
+
 } // namespace
 
 template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
-  constexpr int kLanes = simd::kLanes<T>;
-  const int64_t vectors = (tile.m + kLanes - 1) / kLanes;
-  const int tail = static_cast<int>(tile.m - (vectors - 1) * kLanes);
-  const EvenPieces parts(vectors, kMostVectors);
-  const int64_t most = columnsFor(static_cast<int>(parts.largest()));
-  Fetcher<T> fetcher(tile, parts.pieces * piecesOf(tile.n, most));
-  parts.forEach([&](int64_t v, int64_t count) {
-    const bool hasTail = v + count == vectors && tail < kLanes;
+  int64_t passes = 0;
+  forEachVectors(tile, [&](int64_t, int64_t count, LastVector) {
+    passes += piecesOf(tile.n, columnsFor(static_cast<int>(count)));
+  });
+  Fetcher<T> fetcher(tile, passes);
+  forEachVectors(tile, [&](int64_t v, int64_t count, LastVector last) {
+    const auto &blocks = blocksOf<T>(count, last);
+    const int64_t most = columnsFor(static_cast<int>(count));
     for (int64_t n = 0; n < tile.n; n += kFetchingColumns) {
       const T *const panel = tile.b + n / kFetchingColumns * tile.panel;
       EvenPieces(std::min<int64_t>(kFetchingColumns, tile.n - n), most)
           .forEach([&](int64_t j, int64_t columns) {
-            blockOf<T>(count, columns, hasTail)(tile, v * kLanes, panel + j,
-                                                tile.columnsOfC + n + j, tail, fetcher);
+            blocks[static_cast<std::size_t>(columns - 1)](tile, v, panel + j,
+                                                          tile.columnsOfC + n + j, fetcher);
           });
     }
   });

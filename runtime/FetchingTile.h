@@ -7,15 +7,26 @@
 #ifndef EINSUMC_RUNTIME_FETCHINGTILE_H
 #define EINSUMC_RUNTIME_FETCHINGTILE_H
 
+#include "einsumc/FetchingKernel.h"
+
 #include <cstdint>
 
 namespace einsumc {
 
-/// A part of A, contiguous along m.
+/// What is to be fetched: some pieces of some rows.
 template <class T> struct FetchedRows {
   const T *a = nullptr;
   const int64_t *rowsOfA = nullptr; ///< by k: where a row begins
-  int64_t m = 0, k = 0;
+  int64_t k = 0;                    ///< 0: none
+  const PieceOfRows *pieces = nullptr;
+  int64_t pieceCount = 0;
+};
+
+/// Where a vector of A lies, in one piece or two.
+struct VectorInPieces {
+  int64_t toA;    ///< from `a` to the first lane
+  int64_t others; ///< to where it would be if it were in the same piece as the last lane
+  int count;      ///< lanes in the first piece
 };
 
 /// What becomes of the sums of a product.
@@ -25,16 +36,20 @@ enum class FetchingResult : uint8_t {
   PastCaches, ///< overwrites C past the caches: its columns begin and end with whole vectors
 };
 
-/// C[m,n] = sum over k of A[m,k] * B[k,n], or is added to it, with C contiguous along m
-/// and B in panels of tiles::kFetchingColumns columns, row by row. No extent is 0.
-template <class T> struct FetchingTile : FetchedRows<T> {
-  int64_t n = 0;
+/// C[m,n] = sum over k of A[m,k] * B[k,n], or is added to it, with C contiguous along m, A too
+/// or in pieces, and B in panels of tiles::kFetchingColumns columns, row by row. No extent is 0.
+template <class T> struct FetchingTile {
+  int64_t m = 0, n = 0, k = 0;
+  const T *a = nullptr;
+  const int64_t *rowsOfA = nullptr; ///< by k: where a row begins
+  /// If A lies in pieces: by vectors along m, the last of which is in one piece unless it is whole.
+  const VectorInPieces *vectors = nullptr;
   const T *b = nullptr;
   int64_t panel = 0; ///< elements between panels
   T *c = nullptr;
   const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
   FetchingResult result = FetchingResult::Overwrite;
-  FetchedRows<T> next; ///< to be fetched meanwhile; k of 0: none
+  FetchedRows<T> next; ///< to be fetched meanwhile
   T *nextC = nullptr;  ///< the next tile's C, with the same columns, if it is to be fetched, too
 };
 

@@ -115,15 +115,39 @@ template <class T, class V> inline T sumLanes(V value) {
     return sumLanes<T>(halfOf<T, 0>(value) + halfOf<T, sizeof(V) / sizeof(T) / 2>(value));
 }
 
+template <class T> constexpr auto laneNumbers() {
+  std::array<typename VectorOf<T, kVectorBytes>::Number, kLanes<T>> numbers = {};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<typename VectorOf<T, kVectorBytes>::Number>(i);
+  return numbers;
+}
+
+/// The lanes from \p first on, and then whatever.
+template <class T> inline Vector<T> lanesFrom(Vector<T> value, int64_t first) {
+#ifdef __AVX512F__
+  using Index = typename VectorOf<T, kVectorBytes>::Index;
+  static constexpr auto kNumbers = laneNumbers<T>();
+  Index lane;
+  std::memcpy(&lane, kNumbers.data(), sizeof(lane));
+  lane += static_cast<typename VectorOf<T, kVectorBytes>::Number>(first);
+  if constexpr (sizeof(T) == sizeof(float))
+    return _mm512_maskz_permutexvar_ps(static_cast<__mmask16>(-1), reinterpret_cast<__m512i>(lane),
+                                       value);
+  else
+    return _mm512_maskz_permutexvar_pd(static_cast<__mmask8>(-1), reinterpret_cast<__m512i>(lane),
+                                       value);
+#else
+  T twice[2 * kLanes<T>];
+  store(twice, value);
+  store(twice + kLanes<T>, value);
+  return load(twice + first);
+#endif
+}
+
 /// The vector with its lanes from \p first on from memory.
 template <class T> inline Vector<T> loadBehind(Vector<T> value, const T *source, int64_t first) {
   using Index = typename VectorOf<T, kVectorBytes>::Index;
-  static constexpr auto kNumbers = [] {
-    std::array<typename VectorOf<T, kVectorBytes>::Number, kLanes<T>> numbers = {};
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      numbers[i] = static_cast<typename VectorOf<T, kVectorBytes>::Number>(i);
-    return numbers;
-  }();
+  static constexpr auto kNumbers = laneNumbers<T>();
   Index lane;
   std::memcpy(&lane, kNumbers.data(), sizeof(lane));
   return lane < static_cast<typename VectorOf<T, kVectorBytes>::Number>(first) ? value
@@ -139,6 +163,8 @@ public:
   /// The vector with 0 in the other lanes. A load and this are faster than a load of some lanes,
   /// which waits long for memory, but touch what follows.
   Vector<T> keep(Vector<T> value) const;
+  /// The vector with another's other lanes.
+  Vector<T> select(Vector<T> value, Vector<T> others) const;
   /// target = value, or target += value.
   template <bool Accumulate> void put(T *target, Vector<T> value) const {
     putFirst<Accumulate>(target, value);
@@ -181,6 +207,14 @@ template <> inline Vector<float> LaneMask<float>::keep(Vector<float> value) cons
 template <> inline Vector<double> LaneMask<double>::keep(Vector<double> value) const {
   return _mm512_maskz_mov_pd(static_cast<__mmask8>(mask), value);
 }
+template <>
+inline Vector<float> LaneMask<float>::select(Vector<float> value, Vector<float> others) const {
+  return _mm512_mask_blend_ps(static_cast<__mmask16>(mask), others, value);
+}
+template <>
+inline Vector<double> LaneMask<double>::select(Vector<double> value, Vector<double> others) const {
+  return _mm512_mask_blend_pd(static_cast<__mmask8>(mask), others, value);
+}
 #elif defined(__AVX__)
 template <> inline LaneMask<float>::LaneMask(int count) : count(count) {
   const VectorOf<float, 32>::Index lane = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -202,6 +236,14 @@ template <> inline Vector<float> LaneMask<float>::keep(Vector<float> value) cons
 template <> inline Vector<double> LaneMask<double>::keep(Vector<double> value) const {
   return _mm256_and_pd(value, _mm256_castsi256_pd(mask));
 }
+template <>
+inline Vector<float> LaneMask<float>::select(Vector<float> value, Vector<float> others) const {
+  return _mm256_blendv_ps(others, value, _mm256_castsi256_ps(mask));
+}
+template <>
+inline Vector<double> LaneMask<double>::select(Vector<double> value, Vector<double> others) const {
+  return _mm256_blendv_pd(others, value, _mm256_castsi256_pd(mask));
+}
 #else
 template <class T> LaneMask<T>::LaneMask(int count) : count(count) {}
 template <class T> Vector<T> LaneMask<T>::load(const T *source) const {
@@ -214,6 +256,11 @@ template <class T> Vector<T> LaneMask<T>::load(const T *source) const {
 template <class T> Vector<T> LaneMask<T>::keep(Vector<T> value) const {
   for (int lane = 0; lane < kLanes<T>; ++lane)
     value[lane] = lane < count ? value[lane] : T(0);
+  return value;
+}
+template <class T> Vector<T> LaneMask<T>::select(Vector<T> value, Vector<T> others) const {
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    value[lane] = lane < count ? value[lane] : others[lane];
   return value;
 }
 #endif

@@ -16,6 +16,9 @@
 
 namespace einsumc {
 
+template <class T> struct FetchedRows;
+struct VectorInPieces;
+
 /// Where the results of a FetchingKernel go.
 struct FetchingFormat {
   /// Above 0: a block of C is computed in scratch, with its indices along m next to each other and
@@ -25,6 +28,11 @@ struct FetchingFormat {
   bool pastCaches = false; ///< as in BlockFormat
 };
 
+/// Elements next to each other in each row of A, from \p toA on.
+struct PieceOfRows {
+  int64_t toA, count;
+};
+
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for a large A of
 /// which each element meets few columns of B: copying A into blocks would take as long as the
 /// product. A is read where it lies, tile by tile, and during the product of a tile the rows of
@@ -32,8 +40,8 @@ struct FetchingFormat {
 /// whole. With an extent of 0 there is nothing to compute, and C is left alone.
 template <class T> class FetchingKernel {
 public:
-  /// \param m the dims of m from the fastest in A to the slowest. A is contiguous along the first,
-  /// which there must be.
+  /// \param m the dims of m from the fastest in A to the slowest, each of which steps over all that
+  /// those before it reach. A is contiguous along the first, which there must be.
   /// \param n, k the other dims, all indices of which a block has
   FetchingKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
                  std::initializer_list<BlockDim> k, const FetchingFormat &format);
@@ -57,11 +65,30 @@ private:
     Counts counts = {}; ///< indices of each dim of m
     int64_t toA = 0, toC = 0;
   };
-  /// Rows of A next to each other, and where their results go.
+  /// The elements of a block that are next to each other in A, and in C if that is written in
+  /// place.
+  struct Runs {
+    int64_t length = 1;
+    std::size_t dims = 0; ///< of the first so many dims
+    /// Whether tiles go on from one run to the next: where vectors that end with each run would be
+    /// so much less full, and are used often enough to be put together each time.
+    bool areJoined = false;
+    int64_t joined = 0; ///< elements of all runs
+  };
+  /// Indices of m that follow each other in a block, as pieces of the rows of A.
   struct Tile {
-    int64_t rows = 0;
-    int64_t toA = 0, toC = 0;
+    int64_t rows = 0;  ///< of all pieces
     int64_t index = 0; ///< of the first row in the block
+    int64_t toC = 0;
+    int64_t pieceCount = 0; ///< one where C is written in place
+    PieceOfRows *pieces = nullptr;
+  };
+  /// Room for the pieces of two tiles that follow each other.
+  struct PiecesOfTiles {
+    static constexpr int64_t kMost = 14;
+
+    std::array<std::array<PieceOfRows, kMost>, 2> all;
+    std::size_t next = 0;
   };
   /// A part of a tile's sums: what is fetched at a time.
   struct Part {
@@ -72,7 +99,7 @@ private:
   struct Operands {
     const T *a, *b;
     T *c, *scratch;
-    T *buffer; ///< for a tile that then goes past the caches
+    T *buffer; ///< for a tile of C that then goes past the caches
     bool accumulate;
   };
   /// Where tiles are computed.
@@ -81,8 +108,12 @@ private:
 
   template <class Body>
   void forEachBlock(std::initializer_list<int64_t> m, Body &&body) const noexcept;
-  template <class Body> void forEachTile(const Block &block, Body &&body) const noexcept;
-  int64_t runLength(const Counts &counts, std::size_t &dimCount) const noexcept;
+  template <class Body>
+  void forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
+                   Body &&body) const noexcept;
+  Runs runsOf(const Block &block) const noexcept;
+  FetchedRows<T> rowsOf(const Operands &operands, const Part &part) const noexcept;
+  void findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept;
   bool isInScratch() const { return format.scratchColumn > 0; }
   Place placeOf(const T *c, const Part &part, bool accumulate) const noexcept;
   void multiply(const Operands &operands, const Part &part, const Part &next) const noexcept;

@@ -4,6 +4,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "GuardedElements.h"
+
 #include "einsumc/FetchingKernel.h"
 
 #include "einsumc/BlockTiles.h"
@@ -84,6 +86,18 @@ public:
     });
     if (writing.accumulate)
       forEach(extents, [&](const Sizes &at) { c[firstOfC + offset(at, inC)] = 100; });
+    const std::vector<T> before = c;
+    for (const Guard guard : {Guard::Before, Guard::Behind}) {
+      c = before;
+      const GuardedElements<T> guardedA(a, guard);
+      runParts(kernel, guardedA.data(), packed.data(), scratch.data(), writing, isFirst);
+      ASSERT_EQ(c, expected);
+    }
+  }
+
+private:
+  void runParts(const FetchingKernel<T> &kernel, const T *guardedA, const T *packed, T *scratch,
+                const Writing &writing, bool isFirst) {
     Sizes part = {};
     const auto step = [&](int d) { return counts[static_cast<std::size_t>(d)] * writing.blocks; };
     for (part[M2] = 0; part[M2] < extents[M2]; part[M2] += step(M2))
@@ -93,14 +107,12 @@ public:
             return std::min(step(d), extents[static_cast<std::size_t>(d)] -
                                          part[static_cast<std::size_t>(d)]);
           };
-          kernel(a.data() + offset(part, inA), packed.data(),
-                 c.data() + firstOfC + offset(part, inC), scratch.data(),
-                 {left(M0), left(isFirst ? M1 : M2), left(isFirst ? M2 : M1)}, writing.accumulate);
+          kernel(guardedA + offset(part, inA), packed, c.data() + firstOfC + offset(part, inC),
+                 scratch, {left(M0), left(isFirst ? M1 : M2), left(isFirst ? M2 : M1)},
+                 writing.accumulate);
         }
-    ASSERT_EQ(c, expected);
   }
 
-private:
   static constexpr T kNever = std::numeric_limits<T>::max();
 
   static T elementA(const Sizes &i) {
@@ -170,6 +182,25 @@ TYPED_TEST(FetchingKernelTest, RowsOfAnyLength) {
       return FetchingProduct<TypeParam>({rows, 3, 1, 5, 1, 9, 1}, {96, 2, 1}, {M0, K0, M1, M2, K1},
                                         {K0, N0, K1, N1}, {M0, N0, M1, M2, N1});
     });
+}
+
+/// Rows that fill their vectors so badly that tiles in scratch go on from one to the next: of one
+/// vector and more, with blocks at whose end all of a tile, or few of its rows, are left; a tile
+/// per block, some, and sums in several parts.
+TYPED_TEST(FetchingKernelTest, RowsThatAreJoined) {
+  for (const int64_t rows : {9, 16, 17, 20, 33, 35, 70, 84, 100})
+    for (const int64_t inBlock : {2, 5})
+      for (const int64_t k : {3, 150})
+        for (const bool accumulate : {false, true}) {
+          SCOPED_TRACE(testing::Message() << rows << " rows, " << inBlock << " in a block, " << k
+                                          << " sums, accumulate " << accumulate);
+          FetchingProduct<TypeParam> product({rows, inBlock, 7, 13, 1, k, 2}, {rows, inBlock, 3},
+                                             {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
+                                             {M0, N0, M1, M2, N1});
+          product.runAndCheck({.throughScratch = true, .accumulate = accumulate, .blocks = 2});
+          if (this->HasFatalFailure())
+            return;
+        }
 }
 
 /// All numbers of columns of blocks in registers, and panels with a rest.

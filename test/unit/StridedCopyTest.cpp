@@ -4,12 +4,12 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "GuardedElements.h"
+
 #include "einsumc/StridedCopy.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -140,30 +140,6 @@ std::vector<CopyLoop> withSums(std::vector<CopyLoop> loops, std::mt19937 &random
   return loops;
 }
 
-/// Elements behind which lies a page that nobody may read.
-template <class T> class Guarded {
-public:
-  explicit Guarded(const std::vector<T> &elements)
-      : bytes((elements.size() * sizeof(T) + page - 1) / page * page),
-        begin(static_cast<char *>(mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    mprotect(begin + bytes, page, PROT_NONE);
-    first = reinterpret_cast<T *>(begin + bytes) - elements.size();
-    std::copy(elements.begin(), elements.end(), first);
-  }
-  Guarded(const Guarded &) = delete;
-  Guarded &operator=(const Guarded &) = delete;
-  ~Guarded() { munmap(begin, bytes + page); }
-
-  const T *data() const { return first; }
-
-private:
-  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  std::size_t bytes;
-  char *begin;
-  T *first;
-};
-
 template <class T> class StridedCopyTest : public testing::Test {
 protected:
   void TearDown() override { omp_set_num_threads(threads); }
@@ -184,7 +160,8 @@ protected:
     const std::size_t begin = distanceToLine(target.data()) + past;
     std::vector<T> expected = target;
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[begin + to] = source[from]; });
-    copy(target.data() + begin, Guarded(source).data(), std::span<const CopyLoop>(loops));
+    copy(target.data() + begin, GuardedElements<T>(source).data(),
+         std::span<const CopyLoop>(loops));
     EXPECT_EQ(expected, target) << print(loops) << "behind " << past;
   }
 
