@@ -98,7 +98,8 @@ private:
   /// gone through as they lie, if the threads do not share them.
   void growSums() {
     const bool isUsedOnce = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) == 1;
-    const bool isBatch = dims[dims.fastest(largestTensor(dims))].dimClass == DimClass::C;
+    const std::size_t fastest = dims.fastest(largestTensor(dims)); // Scalars have none.
+    const bool isBatch = fastest < dims.size() && dims[fastest].dimClass == DimClass::C;
     if (!isUsedOnce || isBatch || nest.k.dims.empty() || (!nest.serial && taskCount() < enough))
       return;
     SideDim &sums = nest.k.dims.front();
