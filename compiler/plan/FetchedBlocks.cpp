@@ -34,6 +34,10 @@ constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 38
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
 /// The share of the lanes of vectors that are full enough for the result to be written in place.
 constexpr double kFullVectors = 0.85;
+/// Sums of a vector that take as long as to copy it from scratch to C, and the columns from which
+/// on FetchingKernel puts vectors together.
+constexpr double kSumsForCopy = 32;
+constexpr int64_t kLeastColumnsToJoin = 8;
 
 class Blocks {
 public:
@@ -85,16 +89,27 @@ private:
   }
 
   /// Whether C is computed in place where L is fetched: where both are contiguous for long enough,
-  /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long.
+  /// and the vectors of that run are full, or L has no longer ones, or copying C takes too long. In
+  /// scratch vectors go on from one run of L to the next, which is worth a copy where many sums
+  /// would leave lanes empty.
   bool isResultAlongLeft() const {
     const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
     const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
     if (first == order.end() || !dims.isUnit(Role::C, *first))
       return false;
     const int64_t run = dims.extent(*first);
+    const double emptyLanes = 1 - limits.fullness(run);
+    if (areRunsJoined(run) && emptyLanes * toDouble(dims.extentOf(DimClass::K)) >= kSumsForCopy)
+      return false;
     return run * elementBytes >= kFetchedBytesInRow &&
            (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
             2 * dims.elements(Role::C) > dims.elements(Role::A));
+  }
+
+  /// Whether vectors of C in scratch go on from one run of L to the next if they are not full.
+  bool areRunsJoined(int64_t run) const {
+    return run >= limits.lanes() && dims.extentOf(DimClass::M) > run &&
+           dims.extentOf(DimClass::N) >= kLeastColumnsToJoin;
   }
 
   void choose() {
@@ -203,7 +218,8 @@ private:
   }
 
   /// Takes equal parts of dims of which tasks have one block where the threads' shares are more
-  /// equal then. Rows of L stay as they are, and rows of C that are whole vectors are cut into such.
+  /// equal then. Rows of L stay as they are, and rows of C that are whole vectors are cut into
+  /// such.
   void evenBlocks() {
     constexpr double kWorth = 0.97;
     double imbalance = imbalanceOf(choice.taskCounts);
