@@ -51,6 +51,8 @@ constexpr int64_t kManyUses = 192;
 constexpr int64_t kRunBytes = 512;
 /// The same of a large operand that is used few times, and what comes first.
 constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
+/// Shares of all tensors that are large, and that are worth whole cache lines.
+constexpr double kLargeShare = 0.25, kSmallShare = 0.0625;
 /// Sums and columns for which a batch of products leaves room in a block.
 constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
@@ -324,22 +326,22 @@ private:
   /// for the time of that not to matter: by turns up to ever longer ones. Lines of C come first,
   /// as blocks of it are written in shorter runs otherwise.
   void growFarRuns(int64_t leftElements) {
-    const auto isFar = [&](Role role) {
+    const auto isFar = [&](Role role, double share) {
       const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
-      return uses < kManyUses && isLarge(role);
+      return uses < kManyUses && dims.elements(role) >= share * dims.footprint();
     };
-    if (!isFar(Role::A) && !isFar(Role::B))
+    if (!isFar(Role::A, kSmallShare) && !isFar(Role::B, kSmallShare))
       return;
     for (const int64_t bytes : {kLineBytes, kRunBytes, kFarRunBytes}) {
       if (bytes <= (isLarge(Role::C) ? kRunBytes : kLineBytes))
         growRun(Role::C, bytes / elementBytes, leftElements);
       for (const Role role : {Role::A, Role::B})
-        if (isFar(role))
+        if (isFar(role, bytes == kLineBytes ? kSmallShare : kLargeShare))
           growRun(role, bytes / elementBytes, leftElements);
     }
   }
 
-  bool isLarge(Role role) const { return 4 * dims.elements(role) >= dims.footprint(); }
+  bool isLarge(Role role) const { return dims.elements(role) >= kLargeShare * dims.footprint(); }
 
   void growRun(Role role, int64_t wanted, int64_t leftElements) {
     int64_t run = 1;
