@@ -51,7 +51,7 @@ constexpr int64_t kManyUses = 192;
 constexpr int64_t kRunBytes = 512;
 /// The same of a large operand that is used few times, and what comes first.
 constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
-/// Shares of all tensors that are large, and that are worth whole cache lines.
+/// Shares of all tensors that are large, and that are worth runs of some cache lines, or one.
 constexpr double kLargeShare = 0.25, kSmallShare = 0.0625;
 /// Sums and columns for which a batch of products leaves room in a block.
 constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
@@ -326,17 +326,19 @@ private:
   /// for the time of that not to matter: by turns up to ever longer ones. Lines of C come first,
   /// as blocks of it are written in shorter runs otherwise.
   void growFarRuns(int64_t leftElements) {
-    const auto isFar = [&](Role role, double share) {
+    const auto isFar = [&](Role role, int64_t bytes) {
       const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
+      const int64_t few = bytes <= kLineBytes ? kManyUses : bytes <= kRunBytes ? kManyUses / 2 : 0;
+      const double share = uses < few ? kSmallShare : kLargeShare;
       return uses < kManyUses && dims.elements(role) >= share * dims.footprint();
     };
-    if (!isFar(Role::A, kSmallShare) && !isFar(Role::B, kSmallShare))
+    if (!isFar(Role::A, kLineBytes) && !isFar(Role::B, kLineBytes))
       return;
     for (const int64_t bytes : {kLineBytes, kRunBytes, kFarRunBytes}) {
       if (bytes <= (isLarge(Role::C) ? kRunBytes : kLineBytes))
         growRun(Role::C, bytes / elementBytes, leftElements);
       for (const Role role : {Role::A, Role::B})
-        if (isFar(role, bytes == kLineBytes ? kSmallShare : kLargeShare))
+        if (isFar(role, bytes))
           growRun(role, bytes / elementBytes, leftElements);
     }
   }
@@ -349,8 +351,11 @@ private:
       if (dims.stride(role, dim) != run || run >= wanted)
         return;
       const DimClass dimClass = dims[dim].dimClass;
-      if (dimClass == DimClass::C && role == Role::C)
-        return; // The products of a batch are written one by one here, so it does nothing for C.
+      // The products of a batch are written one by one here, so it does nothing for C, and harm if
+      // C is larger than a small operand.
+      if (dimClass == DimClass::C &&
+          (role == Role::C || (!isLarge(role) && dims.elements(role) < dims.elements(Role::C))))
+        return;
       block.grow(dim, ceilDiv(wanted, run), mostOf(dimClass, leftElements));
       if (dimClass == DimClass::C) {
         block.even(dim);
