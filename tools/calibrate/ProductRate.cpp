@@ -7,6 +7,7 @@
 #include "ProductRate.h"
 
 #include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/BlockLimits.h"
 
 #include "einsumc/BlockKernel.h"
 
