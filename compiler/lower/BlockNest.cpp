@@ -9,7 +9,6 @@
 
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
-#include "compiler/plan/BlockLimits.h"
 #include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/TaskLoops.h"
 

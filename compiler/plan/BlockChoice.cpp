@@ -9,7 +9,6 @@
 #include "compiler/plan/BlockAccess.h"
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
-#include "compiler/plan/BlockLimits.h"
 #include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/FetchedBlocks.h"
 #include "compiler/plan/TaskLoops.h"
@@ -20,7 +19,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -53,6 +51,8 @@ constexpr int64_t kManyUses = 192;
 constexpr int64_t kRunBytes = 512;
 /// The same of a large operand that is used few times, and what comes first.
 constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
+/// Shares of all tensors that are large, and that are worth runs of some cache lines, or one.
+constexpr double kLargeShare = 0.25, kSmallShare = 0.0625;
 /// Sums and columns for which a batch of products leaves room in a block.
 constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
@@ -109,33 +109,7 @@ public:
   }
 
 private:
-  /// Small operands are read in long runs, too, where that is worth what else it changes.
   void choosePacked() {
-    constexpr double kWorth = 0.97;
-    const Chooser before = *this;
-    choosePackedOnce();
-    for (const int64_t bytes : {kLineBytes, kRunBytes}) {
-      if (!isSmallInShorterRuns(bytes))
-        continue;
-      Chooser other = before;
-      other.runsOfSmall = bytes;
-      other.choosePackedOnce();
-      if (costOf(other.choice).seconds() < kWorth * costOf(choice).seconds()) {
-        block.counts = other.block.counts;
-        choice = other.choice;
-      }
-    }
-  }
-
-  /// Whether blocks have shorter runs than so many bytes of an operand that is not large.
-  bool isSmallInShorterRuns(int64_t bytes) const {
-    return llvm::any_of(std::array{Role::A, Role::B}, [&](Role role) {
-      return !isLarge(role) && isUsedSeldom(role) &&
-             dims.run(role, choice.counts) * toDouble(elementBytes) < toDouble(bytes);
-    });
-  }
-
-  void choosePackedOnce() {
     chooseUnevenParts();
     if (!choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened)
       lengthenRows();
@@ -353,7 +327,10 @@ private:
   /// as blocks of it are written in shorter runs otherwise.
   void growFarRuns(int64_t leftElements) {
     const auto isFar = [&](Role role, int64_t bytes) {
-      return isUsedSeldom(role) && (isLarge(role) || bytes <= runsOfSmall);
+      const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
+      const int64_t few = bytes <= kLineBytes ? kManyUses : bytes <= kRunBytes ? kManyUses / 2 : 0;
+      const double share = uses < few ? kSmallShare : kLargeShare;
+      return uses < kManyUses && dims.elements(role) >= share * dims.footprint();
     };
     if (!isFar(Role::A, kLineBytes) && !isFar(Role::B, kLineBytes))
       return;
@@ -366,10 +343,7 @@ private:
     }
   }
 
-  bool isUsedSeldom(Role role) const {
-    return dims.extentOf(role == Role::A ? DimClass::N : DimClass::M) < kManyUses;
-  }
-  bool isLarge(Role role) const { return 4 * dims.elements(role) >= dims.footprint(); }
+  bool isLarge(Role role) const { return dims.elements(role) >= kLargeShare * dims.footprint(); }
 
   void growRun(Role role, int64_t wanted, int64_t leftElements) {
     int64_t run = 1;
@@ -482,14 +456,34 @@ private:
   bool isSerial;
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
-  DimCounts leastBatch;    ///< by dim: indices of a batch that make runs which are not short
-  int64_t runsOfSmall = 0; ///< bytes of runs of operands that are not large
-  bool isForSums = false;  ///< blocks have shorter sums and more rows, for sums in scratch
+  DimCounts leastBatch;   ///< by dim: indices of a batch that make runs which are not short
+  bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
   BlockCounts block;
   BlockChoice choice;
 };
 
 } // namespace
+
+BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
+  // The second level belongs to a core: half of it leaves room for tiles of R and C.
+  constexpr int64_t kUsual = 512 << 10;
+  const int64_t cache =
+      machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
+  leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
+  // What does not fit the second level comes from the last one, unless that is as slow as memory.
+  const bool hasFastLast =
+      machine.caches.size() < 3 || machine.lastFastCache() == &machine.caches.back();
+  streamedLeftBytes = hasFastLast ? std::max(5 * cache / 2, leftBytes) : leftBytes;
+  isRightFar = !hasFastLast;
+  // The last level is shared.
+  const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
+  rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
+  panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
+}
+
+double BlockLimits::fullness(int64_t rows) const {
+  return toDouble(rows) / toDouble(roundUp(rows, lanes()));
+}
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
                          bool isSerial, bool maySplitSums, TeamShares shares) {

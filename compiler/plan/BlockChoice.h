@@ -9,6 +9,8 @@
 
 #include "compiler/plan/WorkDims.h"
 
+#include "einsumc/BlockTiles.h"
+
 namespace einsumc {
 
 /// The blocks of a contraction that the processor limits, after Goto and van de Geijn, "Anatomy of
@@ -51,6 +53,25 @@ struct BlockChoice {
   bool sumsInParallel = false;
   /// The loops over k are inside those over the blocks of C.
   bool sumsInside = false;
+};
+
+/// How large blocks should be on a machine.
+struct BlockLimits {
+  int64_t leftBytes = 0; ///< of L, or of C in scratch, which stays in the second-level cache
+  int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
+  int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
+  bool isRightFar = false;       ///< that is as slow as memory
+  int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+  /// Elements of the result along n with which L is streamed.
+  static constexpr int64_t kFewColumns = 96;
+  /// Elements of a block along m: beyond these, longer ones gain nothing.
+  static constexpr int64_t kMostM = 2048;
+
+  BlockLimits(const Machine &machine, int64_t elementBytes);
+  /// Elements of a vector.
+  int64_t lanes() const { return panelRows / tiles::kPanelVectors; }
+  /// The share of the lanes that are full in vectors of so many rows.
+  double fullness(int64_t rows) const;
 };
 
 /// Chooses the blocks.

@@ -8,7 +8,6 @@
 #define EINSUMC_PLAN_FETCHEDBLOCKS_H
 
 #include "compiler/plan/BlockChoice.h"
-#include "compiler/plan/BlockLimits.h"
 #include "compiler/plan/WorkDims.h"
 
 #include <optional>

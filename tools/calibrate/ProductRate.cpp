@@ -7,7 +7,6 @@
 #include "ProductRate.h"
 
 #include "compiler/plan/BlockChoice.h"
-#include "compiler/plan/BlockLimits.h"
 
 #include "einsumc/BlockKernel.h"
 
