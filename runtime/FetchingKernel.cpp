@@ -27,11 +27,6 @@ using tiles::kFetchingColumns;
 
 /// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
 constexpr int64_t kMostRows = 96, kMostBuffered = 96;
-/// The least elements next to each other in A whose tiles go on in others: no vector lies in three,
-/// and tiles in few.
-constexpr int64_t kLeastPiece = 8;
-template <class T>
-constexpr int64_t kLeastRunToJoin = std::max<int64_t>(simd::kLanes<T>, kLeastPiece);
 /// The longest sums of a part: the rows that blocks in registers go through, at most half a tile,
 /// are to stay in the first-level cache while the columns pass by.
 template <class T>
@@ -110,10 +105,10 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
 
 template <class T>
 typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) const noexcept {
-  static_assert(kMostRows <= (PiecesOfTiles::kMost - 2) * kLeastPiece);
-  // Vectors that are worth it, as a share, if each is used for so many columns.
+  static_assert(kMostRows <= (PiecesOfTiles::kMost - 2) * tiles::kLeastRunToJoin);
+  // One of so many vectors is worth it. None lies in three runs.
   constexpr int64_t kLanes = simd::kLanes<T>, kShare = 8;
-  constexpr std::size_t kLeastColumns = 8;
+  constexpr int64_t kLeastRun = std::max<int64_t>(kLanes, tiles::kLeastRunToJoin);
   Runs runs;
   for (; runs.dims < dimsM.size(); ++runs.dims) {
     const BlockDim &dim = dimsM[runs.dims];
@@ -125,7 +120,8 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
   int64_t count = 1;
   for (std::size_t dim = runs.dims; dim < dimsM.size(); ++dim)
     count *= block.counts[dim];
-  if (isInScratch() && runs.length >= kLeastRunToJoin<T> && columnsOfC.size() >= kLeastColumns) {
+  const auto columns = static_cast<int64_t>(columnsOfC.size());
+  if (isInScratch() && runs.length >= kLeastRun && columns >= tiles::kLeastColumnsToJoin) {
     runs.joined = runs.length * count;
     const int64_t vectors = ceilDiv(runs.joined, kLanes);
     const int64_t saved = count * ceilDiv(runs.length, kLanes) - vectors;

@@ -22,8 +22,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <type_traits>
-#include <utility>
 
 namespace einsumc {
 

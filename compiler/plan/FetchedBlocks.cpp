@@ -34,10 +34,8 @@ constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 38
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
 /// The share of the lanes of vectors that are full enough for the result to be written in place.
 constexpr double kFullVectors = 0.85;
-/// Sums of a vector that take as long as to copy it from scratch to C, and the columns from which
-/// on FetchingKernel puts vectors together.
+/// Sums of a vector that take as long as to copy it from scratch to C.
 constexpr double kSumsForCopy = 32;
-constexpr int64_t kLeastColumnsToJoin = 8;
 
 class Blocks {
 public:
@@ -108,8 +106,9 @@ private:
 
   /// Whether vectors of C in scratch go on from one run of L to the next if they are not full.
   bool areRunsJoined(int64_t run) const {
-    return run >= limits.lanes() && dims.extentOf(DimClass::M) > run &&
-           dims.extentOf(DimClass::N) >= kLeastColumnsToJoin;
+    return run >= std::max(limits.lanes(), tiles::kLeastRunToJoin) &&
+           dims.extentOf(DimClass::M) > run &&
+           dims.extentOf(DimClass::N) >= tiles::kLeastColumnsToJoin;
   }
 
   void choose() {

@@ -40,6 +40,9 @@ inline constexpr int64_t kLeastPieceBytes = 512;
 inline constexpr int64_t kLongBatchBytes = 64;
 /// Columns of a panel of B where A is fetched from memory during the product.
 inline constexpr int64_t kFetchingColumns = 24;
+/// Tiles of an A that is fetched go on from one run of it to the next in scratch if runs have so
+/// many elements, and at least a vector's, and vectors are put together for so many columns.
+inline constexpr int64_t kLeastRunToJoin = 8, kLeastColumnsToJoin = 8;
 
 } // namespace einsumc::tiles
 

@@ -1,4 +1,4 @@
-//===- GuardedElements.h - memory behind which nothing may be read ----------------------------===//
+//===- GuardedElements.h - memory next to which nothing may be read ---------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
