@@ -180,17 +180,92 @@ template <class T> bool beginPackets(const T *target, int64_t apart) {
   return reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0 && apart % kPacket<T> == 0;
 }
 
-/// The same for squares of a cache line a side. Every line of source and target is touched once:
-/// with steps of a power of two, where few lines stay cached, it would not be there a second time.
+/// The halves of two vectors, the first or the second of each 16 bytes, by turns of \p Width
+/// elements.
+template <class T, int Half, int Width, class V> V interleave(V a, V b) {
+  constexpr int kQuarter = 16 / static_cast<int>(sizeof(T)), kSize = sizeof(V) / sizeof(T);
+  const auto from = [](int lane) constexpr {
+    const int at = lane % kQuarter, unit = at / Width;
+    return lane - at + Half * kQuarter / 2 + unit / 2 * Width + at % Width +
+           (unit % 2 == 0 ? 0 : kSize);
+  };
+  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
+    return __builtin_shufflevector(a, b, from(Lane)...);
+  }(std::make_integer_sequence<int, kSize>());
+}
+
+/// Vectors of 16 bytes of rows \p step elements apart.
+template <class V, class T> V loadQuarters(const T *source, int64_t step) {
+  if constexpr (sizeof(V) == 16) {
+    return simd::loadAs<V>(source);
+  } else {
+    using Half = typename simd::VectorOf<T, sizeof(V) / 2>::type;
+    constexpr int kHalf = sizeof(Half) / 16;
+    return simd::joined<T>(loadQuarters<Half>(source, step),
+                           loadQuarters<Half>(source + kHalf * step, step));
+  }
+}
+
+/// Transposes a square of a cache line a side by vectors of its rows in the target: puts row y by
+/// put(y, row). Lines of the source are touched several times.
+template <class T, class Put>
+[[gnu::always_inline]] inline void transposeByRows(const T *source, int64_t xFrom, Put &&put) {
+  using Line = typename simd::VectorOf<T, copies::kLineBytes>::type;
+  constexpr int kQuarter = 16 / static_cast<int>(sizeof(T));
+#pragma GCC unroll 1
+  for (int y = 0; y < kCacheLine<T>; y += kQuarter, source += kQuarter) {
+    Line from[kQuarter], to[kQuarter];
+#pragma GCC unroll 4
+    for (int q = 0; q < kQuarter; ++q)
+      from[q] = loadQuarters<Line>(source + q * xFrom, kQuarter * xFrom);
+#pragma GCC unroll 4
+    for (int q = 0; q < kQuarter; q += 2) {
+      to[q] = interleave<T, 0, 1>(from[q], from[q + 1]);
+      to[q + 1] = interleave<T, 1, 1>(from[q], from[q + 1]);
+    }
+    if constexpr (kQuarter == 4) {
+      std::copy_n(to, kQuarter, from);
+#pragma GCC unroll 2
+      for (int q = 0; q < 2; ++q) {
+        to[2 * q] = interleave<T, 0, 2>(from[q], from[q + 2]);
+        to[2 * q + 1] = interleave<T, 1, 2>(from[q], from[q + 2]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < kQuarter; ++q)
+      put(y + q, to[q]);
+  }
+}
+
+/// Whether rows so far apart compete for the same places of the first-level cache.
+template <class T> bool isFarPowerOfTwo(int64_t step) {
+  constexpr int64_t kBytesOfWay = 4096;
+  return step * static_cast<int64_t>(sizeof(T)) % kBytesOfWay == 0;
+}
+
+/// The same for squares of a cache line a side, of which rows from \p firstY on are written. Every
+/// line of the target is touched once, and of the source where few would stay cached.
 template <class T, class Op>
-void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom) {
+void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int64_t firstY) {
   constexpr int kSize = kCacheLine<T>, kStep = kPacket<T>;
+  if constexpr (Op::isPastCaches && simd::kVectorBytes == copies::kLineBytes)
+    if (beginsLine(target) && yTo % kSize == 0 && !isFarPowerOfTwo<T>(xFrom)) {
+      const auto put = [=](int y, simd::Vector<T> row) __attribute__((always_inline)) {
+        simd::storePastCaches(target + y * yTo, row);
+      };
+      if (firstY == 0)
+        return transposeByRows<T>(source, xFrom, put);
+      return transposeByRows<T>(source, xFrom, [=](int y, simd::Vector<T> row) {
+        if (y >= firstY)
+          put(y, row);
+      });
+    }
   alignas(64) T buffer[kSize * kSize];
   for (int x = 0; x < kSize; x += kStep)
     for (int y = 0; y < kSize; y += kStep)
       transposePackets<T, Overwrite>(buffer + x + y * kSize, kSize, source + x * xFrom + y, xFrom);
   const auto write = [&](auto put) {
-    for (int y = 0; y < kSize; ++y)
+    for (int64_t y = firstY; y < kSize; ++y)
       for (int x = 0; x < kSize; x += kStep)
         put(target + y * yTo + x, simd::loadAs<Packet<T>>(buffer + y * kSize + x));
   };
@@ -202,9 +277,9 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom) {
     });
 }
 
-/// Calls body(x, y) with the corners of all squares that fit into the extents, block by block so
-/// that a block's pages stay known to the TLB. When \p mayOverlap, the last squares are moved back
-/// to cover the rest as well.
+/// Calls body(x, y, first) with the corners of all squares that fit into the extents, block by
+/// block so that a block's pages stay known to the TLB. When \p mayOverlap, the last squares are
+/// moved back to cover the rest as well: those along y have \p first rows that others have, too.
 template <class Body>
 void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverlap, Body &&body) {
   constexpr int64_t kBlockX = 64, kBlockY = 256;
@@ -214,7 +289,7 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
     for (int64_t yBlock = 0; yBlock < yEnd; yBlock += kBlockY)
       for (int64_t x = xBlock; x < std::min(xBlock + kBlockX, xEnd); x += size)
         for (int64_t y = yBlock; y < std::min(yBlock + kBlockY, yEnd); y += size)
-          body(std::min(x, xLast), std::min(y, yLast));
+          body(std::min(x, xLast), std::min(y, yLast), std::max<int64_t>(y - yLast, 0));
 }
 
 /// A transpose past the caches into rows that begin anywhere in cache lines. As many of them as a
@@ -275,23 +350,27 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
     return transposeStrips(target, source, x, y, ahead, lines);
   const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
-  const auto square = areLines ? transposeLines<T, Op> : transposePackets<T, Op>;
-  forEachSquare(x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0) {
-    const T *const from = source + x0 * x.from + y0;
-    // No prefetcher of a processor follows the steps of the rows: lines go into the second-level
-    // cache, as in the first one they could all compete for the same places.
-    const auto prefetchRows = [&](const T *row) {
-      for (int64_t i = 0; i < size; ++i)
-        __builtin_prefetch(row + i * x.from, 0, 2);
-    };
-    if (areLines)
-      prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
-    else if (y0 % kCacheLine<T> == 0)
-      prefetchRows(from + ahead);
-    else if (y0 + size >= y.extent)
-      prefetchRows(from + ahead + size - 1);
-    square(target + x0 + y0 * y.to, y.to, from, x.from);
-  });
+  forEachSquare(
+      x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0, int64_t firstY) {
+        const T *const from = source + x0 * x.from + y0;
+        // No prefetcher of a processor follows the steps of the rows: lines go into the
+        // second-level cache, as in the first one they could all compete for the same places.
+        const auto prefetchRows = [&](const T *row) {
+          for (int64_t i = 0; i < size; ++i)
+            __builtin_prefetch(row + i * x.from, 0, 2);
+        };
+        if (areLines)
+          prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
+        else if (y0 % kCacheLine<T> == 0)
+          prefetchRows(from + ahead);
+        else if (y0 + size >= y.extent)
+          prefetchRows(from + ahead + size - 1);
+        T *const to = target + x0 + y0 * y.to;
+        if (areLines)
+          transposeLines<T, Op>(to, y.to, from, x.from, firstY);
+        else
+          transposePackets<T, Op>(to, y.to, from, x.from);
+      });
   if (Op::isIdempotent)
     return;
   const int64_t doneX = x.extent / size * size, doneY = y.extent / size * size;

@@ -107,6 +107,19 @@ inline typename VectorOf<T, sizeof(V) / 2>::type halfOf(V value) {
   }(std::make_integer_sequence<int, sizeof(V) / 2 / sizeof(T)>());
 }
 
+/// A vector of the lanes of two, one after the other.
+template <class T, class V> inline typename VectorOf<T, 2 * sizeof(V)>::type joined(V a, V b) {
+#ifdef __AVX__
+  if constexpr (sizeof(V) ==
+                sizeof(__m128d)) // Out of memory, of which compilers' shuffles are not.
+    return reinterpret_cast<typename VectorOf<T, 2 * sizeof(V)>::type>(_mm256_insertf128_pd(
+        _mm256_castpd128_pd256(reinterpret_cast<__m128d>(a)), reinterpret_cast<__m128d>(b), 1));
+#endif
+  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
+    return __builtin_shufflevector(a, b, Lane...);
+  }(std::make_integer_sequence<int, 2 * sizeof(V) / sizeof(T)>());
+}
+
 /// The sum of the lanes, halves first.
 template <class T, class V> inline T sumLanes(V value) {
   if constexpr (sizeof(V) == 2 * sizeof(T))
