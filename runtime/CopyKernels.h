@@ -243,8 +243,9 @@ template <class T> bool isFarPowerOfTwo(int64_t step) {
   return step * static_cast<int64_t>(sizeof(T)) % kBytesOfWay == 0;
 }
 
-/// The same for squares of a cache line a side, of which rows from \p firstY on are written. Every
-/// line of the target is touched once, and of the source where few would stay cached.
+/// target[x + y * yTo] = source[x * xFrom + y], for a square of a cache line a side, of which rows
+/// from \p firstY on are written. Every line of the target is touched once, and of the source where
+/// few would stay cached.
 template <class T, class Op>
 void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int64_t firstY) {
   constexpr int kSize = kCacheLine<T>, kStep = kPacket<T>;

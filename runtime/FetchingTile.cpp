@@ -140,6 +140,19 @@ private:
   simd::LaneMask<T> mask{kLanes};
 };
 
+/// Calls add(row of A, row of a panel) for all of k, and fetches meanwhile.
+template <class T, class Add>
+[[gnu::always_inline]] inline void forEachSum(const FetchingTile<T> &tile, const T *b,
+                                              Fetcher<T> &fetcher, Add &&add) {
+  const int64_t *row = tile.rowsOfA;
+  for (int64_t left = tile.k; left > 0;) {
+    int64_t steps = fetcher.fetch(left);
+    left -= steps;
+    for (; steps > 0; --steps, ++row, b += kFetchingColumns)
+      add(*row, b);
+  }
+}
+
 /// A block in registers.
 template <class T, int Vectors, int Columns, LastVector Last>
 void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, const int64_t *columns,
@@ -147,15 +160,11 @@ void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, cons
   constexpr int kLanes = simd::kLanes<T>;
   const VectorsOfRow<T, Vectors, Last> vectors(tile, firstVector);
   RegisterBlock<T, Vectors, Columns> sums = {};
-  const int64_t *row = tile.rowsOfA;
-  for (int64_t left = tile.k; left > 0;) {
-    int64_t steps = fetcher.fetch(left);
-    left -= steps;
-    for (; steps > 0; --steps, ++row, b += kFetchingColumns)
-      addProducts<Vectors, Columns>([&](int v) { return vectors.load(v, *row); },
-                                    [&](int j) { return simd::broadcast<T>(b[j]); },
-                                    [&](int v, int j) -> auto & { return sums[j][v]; });
-  }
+  forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
+    addProducts<Vectors, Columns>([&](int v) { return vectors.load(v, row); },
+                                  [&](int j) { return simd::broadcast<T>(factors[j]); },
+                                  [&](int v, int j) -> auto & { return sums[j][v]; });
+  });
   constexpr bool kHasTail = Last == LastVector::Tail || Last == LastVector::OnlyTail;
   const int64_t lanesOfLast = tile.m - (firstVector + Vectors - 1) * kLanes;
   const simd::LaneMask<T> mask(static_cast<int>(std::min<int64_t>(lanesOfLast, kLanes)));
@@ -172,6 +181,55 @@ void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, cons
   case FetchingResult::PastCaches:
     return putSumsPastCaches<T, Vectors, Columns>(sums, column);
   }
+}
+
+/// Vectors of the columns of a panel, the last of which begins earlier where they are not whole;
+/// and the most rows that a tail has which is summed along them.
+template <class T> constexpr int kVectorsOfPanel = ceilDiv(kFetchingColumns, simd::kLanes<T>);
+template <class T> constexpr int kMostTail = simd::kLanes<T> / 2;
+
+/// The last rows of a tile, a few, by vectors along the columns of a panel: along m they would
+/// leave most lanes of theirs empty.
+template <class T, int Vectors, int Rows>
+void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t *columns,
+             int64_t count, Fetcher<T> &fetcher) {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  constexpr auto first = [](int v) { return std::min(v * kLanes, kFetchingColumns - kLanes); };
+  simd::Vector<T> sums[Rows][Vectors] = {};
+  forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
+    addProducts<Vectors, Rows>([&](int v) { return simd::load(factors + first(v)); },
+                               [&](int i) { return simd::broadcast<T>(a[row + i]); },
+                               [&](int v, int i) -> auto & { return sums[i][v]; });
+  });
+  T results[Rows][kFetchingColumns];
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 32
+    for (int v = 0; v < Vectors; ++v)
+      simd::store(&results[i][first(v)], sums[i][v]);
+  T *const c = tile.c + tile.m - Rows;
+  for (int64_t j = 0; j < count; ++j)
+#pragma GCC unroll 32
+    for (int i = 0; i < Rows; ++i) {
+      T &target = c[columns[j] + i];
+      target = (tile.result == FetchingResult::Accumulate ? target : T(0)) + results[i][j];
+    }
+}
+
+template <class T>
+using Tail = void (*)(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t *columns,
+                      int64_t count, Fetcher<T> &fetcher);
+template <class T>
+constexpr auto kTails = tableOfBlocks<Tail<T>, kVectorsOfPanel<T>, kMostTail<T>>(
+    []<int Vectors, int Rows>() { return sumTail<T, Vectors, Rows>; });
+
+/// The rows behind the whole vectors of a tile if they are rather summed along the columns, else 0.
+template <class T> int64_t rowsOfTail(const FetchingTile<T> &tile) {
+  constexpr int64_t kLanes = simd::kLanes<T>;
+  const int64_t rows = tile.m % kLanes, rest = tile.n % kFetchingColumns;
+  const int64_t vectors = tile.n / kFetchingColumns * kVectorsOfPanel<T> + ceilDiv(rest, kLanes);
+  // Few sums wait for each other, and results have to be transposed.
+  return rows <= kMostTail<T> && 5 * rows * vectors < 4 * tile.n ? rows : 0;
 }
 
 template <class T>
@@ -205,11 +263,12 @@ int64_t piecesOf(int64_t n, int64_t most) {
          (n % kFetchingColumns > 0 ? EvenPieces(n % kFetchingColumns, most).pieces : 0);
 }
 
-/// Calls body(first vector, count, what the last one is) for the blocks along m: as even as can be,
-/// or, of vectors in pieces, up to the end of each.
-template <class T, class Body> void forEachVectors(const FetchingTile<T> &tile, Body &&body) {
+/// Calls body(first vector, count, what the last one is) for the blocks along m, but for a tail: as
+/// even as can be, or, of vectors in pieces, up to the end of each.
+template <class T, class Body>
+void forEachVectors(const FetchingTile<T> &tile, int64_t tail, Body &&body) {
   constexpr int kLanes = simd::kLanes<T>;
-  const int64_t vectors = ceilDiv(tile.m, kLanes), whole = tile.m / kLanes;
+  const int64_t vectors = ceilDiv(tile.m - tail, kLanes), whole = tile.m / kLanes;
   const auto call = [&](int64_t v, int64_t count) {
     const int64_t last = v + count - 1;
     body(v, count,
@@ -217,6 +276,8 @@ template <class T, class Body> void forEachVectors(const FetchingTile<T> &tile, 
          : tile.vectors && tile.vectors[last].count < kLanes ? LastVector::InTwoPieces
                                                              : LastVector::Whole);
   };
+  if (vectors == 0)
+    return;
   if (tile.vectors == nullptr)
     return EvenPieces(vectors, kMostVectors).forEach(call);
   for (int64_t v = 0, end = 0; v < vectors; v = end) {
@@ -232,23 +293,38 @@ template <class T, class Body> void forEachVectors(const FetchingTile<T> &tile, 
 
 } // namespace
 
+/// Calls body(first column, columns) for the panels of B.
+template <class T, class Body> void forEachPanel(const FetchingTile<T> &tile, Body &&body) {
+  for (int64_t n = 0; n < tile.n; n += kFetchingColumns)
+    body(n, std::min<int64_t>(kFetchingColumns, tile.n - n));
+}
+
 template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
-  int64_t passes = 0;
-  forEachVectors(tile, [&](int64_t, int64_t count, LastVector) {
+  const int64_t tail = rowsOfTail(tile);
+  int64_t passes = tail > 0 ? ceilDiv(tile.n, kFetchingColumns) : 0;
+  forEachVectors(tile, tail, [&](int64_t, int64_t count, LastVector) {
     passes += piecesOf(tile.n, columnsFor(static_cast<int>(count)));
   });
   Fetcher<T> fetcher(tile, passes);
-  forEachVectors(tile, [&](int64_t v, int64_t count, LastVector last) {
+  const auto panelAt = [&](int64_t n) { return tile.b + n / kFetchingColumns * tile.panel; };
+  forEachVectors(tile, tail, [&](int64_t v, int64_t count, LastVector last) {
     const auto &blocks = blocksOf<T>(count, last);
     const int64_t most = columnsFor(static_cast<int>(count));
-    for (int64_t n = 0; n < tile.n; n += kFetchingColumns) {
-      const T *const panel = tile.b + n / kFetchingColumns * tile.panel;
-      EvenPieces(std::min<int64_t>(kFetchingColumns, tile.n - n), most)
-          .forEach([&](int64_t j, int64_t columns) {
-            blocks[static_cast<std::size_t>(columns - 1)](tile, v, panel + j,
-                                                          tile.columnsOfC + n + j, fetcher);
-          });
-    }
+    forEachPanel(tile, [&](int64_t n, int64_t inPanel) {
+      EvenPieces(inPanel, most).forEach([&](int64_t j, int64_t columns) {
+        blocks[static_cast<std::size_t>(columns - 1)](tile, v, panelAt(n) + j,
+                                                      tile.columnsOfC + n + j, fetcher);
+      });
+    });
+  });
+  if (tail == 0)
+    return;
+  const int64_t first = tile.m - tail;
+  const T *const a = tile.a + (tile.vectors ? tile.vectors[first / simd::kLanes<T>].toA : first);
+  forEachPanel(tile, [&](int64_t n, int64_t inPanel) {
+    const int64_t vectors = ceilDiv(inPanel, simd::kLanes<T>);
+    kTails<T>[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(tail - 1)](
+        tile, a, panelAt(n), tile.columnsOfC + n, inPanel, fetcher);
   });
 }
 
