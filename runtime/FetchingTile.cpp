@@ -225,11 +225,8 @@ constexpr auto kTails = tableOfBlocks<Tail<T>, kVectorsOfPanel<T>, kMostTail<T>>
 
 /// The rows behind the whole vectors of a tile if they are rather summed along the columns, else 0.
 template <class T> int64_t rowsOfTail(const FetchingTile<T> &tile) {
-  constexpr int64_t kLanes = simd::kLanes<T>;
-  const int64_t rows = tile.m % kLanes, rest = tile.n % kFetchingColumns;
-  const int64_t vectors = tile.n / kFetchingColumns * kVectorsOfPanel<T> + ceilDiv(rest, kLanes);
-  // Few sums wait for each other, and results have to be transposed.
-  return rows <= kMostTail<T> && 5 * rows * vectors < 4 * tile.n ? rows : 0;
+  const int64_t rows = tile.m % simd::kLanes<T>;
+  return tiles::timeOfTail(rows, tile.n, simd::kLanes<T>) < 1 ? rows : 0;
 }
 
 template <class T>

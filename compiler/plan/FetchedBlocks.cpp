@@ -96,12 +96,20 @@ private:
     if (first == order.end() || !dims.isUnit(Role::C, *first))
       return false;
     const int64_t run = dims.extent(*first);
-    const double emptyLanes = 1 - limits.fullness(run);
+    const double emptyLanes = 1 - fullnessInPlace(run);
     if (areRunsJoined(run) && emptyLanes * toDouble(dims.extentOf(DimClass::K)) >= kSumsForCopy)
       return false;
     return run * elementBytes >= kFetchedBytesInRow &&
            (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
             2 * dims.elements(Role::C) > dims.elements(Role::A));
+  }
+
+  /// The share of the vectors' time that rows of a run of L fill.
+  double fullnessInPlace(int64_t run) const {
+    const int64_t lanes = limits.lanes(), tail = run % lanes;
+    const double timeOfTail =
+        tail == 0 ? 0 : tiles::timeOfTail(tail, dims.extentOf(DimClass::N), lanes);
+    return toDouble(run) / (toDouble(lanes) * (toDouble(run / lanes) + timeOfTail));
   }
 
   /// Whether vectors of C in scratch go on from one run of L to the next if they are not full.
