@@ -9,6 +9,7 @@
 #include "BlockLoops.h"
 #include "CopyLoops.h"
 #include "EvenPieces.h"
+#include "JoinedColumns.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 #include "TileColumns.h"
@@ -32,124 +33,6 @@ using namespace tiles;
 template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
 } // namespace
-
-//===- Sides ----------------------------------------------------------------------------------===//
-
-template <class T>
-BlockKernel<T>::Side::Side(std::initializer_list<BlockDim> dimsOfSide) : dims(dimsOfSide) {
-  std::size_t variantCount = 1;
-  for (BlockDim &dim : dims) {
-    dim.count = std::min(dim.count, dim.extent);
-    const bool hasRest = dim.count > 0 && dim.extent % dim.count != 0;
-    weights.push_back(hasRest ? variantCount : 0);
-    variantCount *= hasRest ? 2 : 1;
-  }
-  variants.resize(variantCount);
-}
-
-template <class T> std::size_t BlockKernel<T>::Side::variantOf(Counts counts) const noexcept {
-  std::size_t variant = 0;
-  for (std::size_t d = 0; d < counts.size(); ++d)
-    variant += counts.begin()[d] == dims[d].count ? 0 : weights[d];
-  return variant;
-}
-
-template <class T> int64_t BlockKernel<T>::Side::count(std::size_t dim, std::size_t variant) const {
-  const bool isRest = (variant & weights[dim]) != 0;
-  return isRest ? dims[dim].extent % dims[dim].count : dims[dim].count;
-}
-
-template <class T> int64_t BlockKernel<T>::Side::elements(std::size_t variant) const {
-  int64_t product = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d)
-    product *= count(d, variant);
-  return product;
-}
-
-template <class T> int64_t BlockKernel<T>::Side::runLength(std::size_t variant) const {
-  if (apart > 0)
-    return elements(variant);
-  int64_t run = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d].inC != strideInC() * run)
-      break;
-    run *= count(d, variant);
-  }
-  return run;
-}
-
-template <class T> bool BlockKernel<T>::Side::hasLongRuns(int64_t atLeast) const {
-  for (std::size_t variant = 0; variant < variants.size(); ++variant)
-    if (runLength(variant) < std::min(atLeast, elements(variant)))
-      return false;
-  return true;
-}
-
-template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
-  if (apart > 0)
-    return at * apart;
-  int64_t offset = 0;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    offset += at % count(d, variant) * dims[d].inC;
-    at /= count(d, variant);
-  }
-  return offset;
-}
-
-template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
-  for (std::size_t variant = 0; variant < variants.size(); ++variant) {
-    if (panels.rows > 0) { // Across dims: as if there were one.
-      for (int64_t row = 0; row < elements(variant); row += panels.rows)
-        cutPanel(variant, row, std::min(panels.rows, elements(variant) - row),
-                 row / panels.rows * panels.stride, panels);
-      continue;
-    }
-    // Indices of the dims that lie whole in a panel, of the one that is cut, and of both.
-    int64_t whole = 1;
-    for (std::size_t d = 0; d + 1 < panels.dims; ++d)
-      whole *= count(d, variant);
-    const int64_t part = panels.dims > 0 ? panels.count : elements(variant);
-    const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
-    int64_t panel = 0;
-    for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)
-      for (int64_t from = 0; from < parted; from += part, ++panel)
-        cutPanel(variant, outer + from * whole, whole * std::min(part, parted - from),
-                 panel * panels.stride, panels);
-  }
-}
-
-/// Cuts the panel with \p rows indices from \p first on, which lies \p start elements in the block.
-template <class T>
-void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t rows, int64_t start,
-                                    const Panels &panels) {
-  const int64_t run = runLength(variant);
-  const int64_t within = panels.inRuns ? std::min(run, rows) : rows;
-  const int64_t part = ceilDiv(within, ceilDiv(within, panels.longest));
-  const int64_t length = std::min(roundUp(part, panels.multiple), panels.longest);
-  for (int64_t row = 0; row < rows;) {
-    const int64_t size = std::min({length, within - row % within, rows - row});
-    Tile tile{
-        start + row * panels.rowStride, offsetInC(variant, first + row), indexOfSize(size), {}};
-    for (int64_t at = 0; at < size;) {
-      const int64_t index = first + row + at;
-      const int64_t neighbours = std::min(run - index % run, size - at);
-      tile.runs.push_back({at, offsetInC(variant, index), neighbours});
-      at += neighbours;
-    }
-    variants[variant].push_back(std::move(tile));
-    row += size;
-  }
-}
-
-template <class T> std::size_t BlockKernel<T>::Side::indexOfSize(int64_t size) {
-  const auto found = std::find(sizes.begin(), sizes.end(), size);
-  if (found != sizes.end())
-    return static_cast<std::size_t>(found - sizes.begin());
-  sizes.push_back(size);
-  return sizes.size() - 1;
-}
-
-//===- Products -------------------------------------------------------------------------------===//
 
 template <class T>
 BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
@@ -186,6 +69,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .longest = kMostN / run * run,
              .multiple = run > 1 && run < kMostN ? run : kStepN,
              .inRuns = inRuns || run == kMostN});
+  if (areColumnsTogether && mayJoinColumns<T>(sideM.runLength(0)))
+    sideN.joinColumns(simd::kLanes<T>);
   fetchKernels();
 }
 
@@ -363,7 +248,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
   if (kernels.empty())
     return;
   const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
-  const Tiles &tilesN = sideN.variants[sideN.variantOf(n)];
+  const std::size_t variantN = sideN.variantOf(n);
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
   std::array<Loop, LoopNest::kMaxLoops> products; // To indices in scratch, from those in C.
   int64_t step = 1;
@@ -371,7 +256,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
     products[d] = {batch.begin()[d], step, format.batch[d].inC};
   forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
     T *const product = isInScratch() ? scratch + i * productInScratch : c + inC;
-    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, tilesN, tileK,
+    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, variantN, tileK,
              accumulate && !format.resultInScratch);
   });
   if (format.resultInScratch)
@@ -382,8 +267,16 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
 
 template <class T>
 void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
-                              const Tiles &tilesN, const Tile &tileK,
+                              std::size_t variantN, const Tile &tileK,
                               bool accumulate) const noexcept {
+  const Tiles &tilesN = sideN.variants[variantN];
+  if (!sideN.joinedRuns.empty()) {
+    for (const Tile &tileM : tilesM)
+      if (!multiplyJoined(a + tileM.at, b, c, tileM, variantN, tileK))
+        for (const Tile &tileN : tilesN)
+          multiplyThroughBuffer(a + tileM.at, b + tileN.at, c, tileM, tileN, tileK, accumulate);
+    return;
+  }
   for (std::size_t j = 0; j < tilesN.size(); ++j)
     for (std::size_t i = 0; i < tilesM.size(); ++i) {
       const Tile &tileM = tilesM[i], &tileN = tilesN[j];
@@ -406,6 +299,32 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
         break;
       }
     }
+}
+
+/// Computes whole columns by vectors that go on from one to the next, for all of n. Returns whether
+/// it could: not where runs of C begin or end in the midst of vectors.
+template <class T>
+bool BlockKernel<T>::multiplyJoined(const T *a, const T *b, T *c, const Tile &m,
+                                    std::size_t variantN, const Tile &k) const noexcept {
+  const std::vector<int64_t> &runs = sideN.joinedRuns[variantN];
+  JoinedColumns<T> work;
+  work.rows = sideN.strideInC();
+  work.columns = sideN.runLength(variantN);
+  work.k = sideK.sizes[k.size];
+  work.a = a;
+  work.aK = format.aK;
+  work.b = b;
+  work.bN = format.bN;
+  work.c = c;
+  work.n = runs;
+  if (m.runs.size() > work.m.size() || !beginsLine(c))
+    return false;
+  for (const Run &run : m.runs) {
+    if (run.length != work.rows || run.toC % simd::kLanes<T> != 0)
+      return false;
+    work.m[work.mCount++] = run.toC;
+  }
+  return multiplyJoinedColumns(work);
 }
 
 /// \pre C is not accumulated into

@@ -176,6 +176,8 @@ public:
   /// The vector with 0 in the other lanes. A load and this are faster than a load of some lanes,
   /// which waits long for memory, but touch what follows.
   Vector<T> keep(Vector<T> value) const;
+  /// The vector with its other lanes from memory, of which only these are touched.
+  Vector<T> loadOthers(Vector<T> value, const T *source) const;
   /// The vector with another's other lanes.
   Vector<T> select(Vector<T> value, Vector<T> others) const;
   /// target = value, or target += value.
@@ -219,6 +221,15 @@ template <> inline Vector<float> LaneMask<float>::keep(Vector<float> value) cons
 }
 template <> inline Vector<double> LaneMask<double>::keep(Vector<double> value) const {
   return _mm512_maskz_mov_pd(static_cast<__mmask8>(mask), value);
+}
+template <>
+inline Vector<float> LaneMask<float>::loadOthers(Vector<float> value, const float *source) const {
+  return _mm512_mask_loadu_ps(value, static_cast<__mmask16>(~mask), source);
+}
+template <>
+inline Vector<double> LaneMask<double>::loadOthers(Vector<double> value,
+                                                   const double *source) const {
+  return _mm512_mask_loadu_pd(value, static_cast<__mmask8>(~mask), source);
 }
 template <>
 inline Vector<float> LaneMask<float>::select(Vector<float> value, Vector<float> others) const {
@@ -274,6 +285,14 @@ template <class T> Vector<T> LaneMask<T>::keep(Vector<T> value) const {
 template <class T> Vector<T> LaneMask<T>::select(Vector<T> value, Vector<T> others) const {
   for (int lane = 0; lane < kLanes<T>; ++lane)
     value[lane] = lane < count ? value[lane] : others[lane];
+  return value;
+}
+#endif
+
+#ifndef __AVX512F__
+template <class T> Vector<T> LaneMask<T>::loadOthers(Vector<T> value, const T *source) const {
+  for (int lane = count; lane < kLanes<T>; ++lane)
+    value[lane] = source[lane];
   return value;
 }
 #endif

@@ -117,6 +117,9 @@ private:
     std::vector<std::size_t> weights; ///< by dim: what its rest adds to the variant's index
     std::vector<Tiles> variants;
     std::vector<int64_t> sizes; ///< of tiles that occur
+    /// By variant: where the runs of columns that follow each other begin in C, if they may be
+    /// computed as one column each (JoinedColumns); else none.
+    std::vector<std::vector<int64_t>> joinedRuns;
 
     std::size_t variantOf(Counts counts) const noexcept;
     int64_t count(std::size_t dim, std::size_t variant) const;
@@ -132,11 +135,15 @@ private:
     void cutPanel(std::size_t variant, int64_t first, int64_t rows, int64_t at,
                   const Panels &panels);
     std::size_t indexOfSize(int64_t size);
+    /// Finds the joined runs of columns, which must begin at multiples of a unit of C.
+    void joinColumns(int64_t unit);
   };
 
   void packAcross(T *target, const T *source, Counts m, Counts k, Counts batch) const noexcept;
-  void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, const Tiles &tilesN,
+  void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, std::size_t variantN,
                 const Tile &tileK, bool accumulate) const noexcept;
+  bool multiplyJoined(const T *a, const T *b, T *c, const Tile &m, std::size_t variantN,
+                      const Tile &k) const noexcept;
   void fetchKernels();
   const TileKernel<T> &kernel(const Tile &m, const Tile &n, const Tile &k,
                               bool accumulate) const noexcept;

@@ -31,8 +31,9 @@ public:
 
   /// \param order the positions of C from the fastest to the slowest: a permutation of M0 to N1
   /// \param gap elements after each row of a dim of C, which must not be written
+  /// \param past elements in a cache line before the first of C
   BlockedProduct(const Sizes &extents, const Sizes &counts, const std::array<int, 4> &order,
-                 bool pastCaches = false, int64_t gap = 1)
+                 bool pastCaches = false, int64_t gap = 1, int64_t past = 0)
       : extents(extents), counts(counts), pastCaches(pastCaches) {
     for (int index = 0; index < kIndices; ++index)
       this->counts[index] = std::min(counts[index], extents[index]);
@@ -41,11 +42,11 @@ public:
       toC[index] = step;
       step *= extents[index] + gap;
     }
-    // The first element begins a cache line, so that some tiles are aligned.
+    // The first element may begin a cache line, so that some tiles are aligned.
     constexpr std::size_t kLine = 64;
-    c.assign(static_cast<std::size_t>(step + kBeyond) + kLine / sizeof(T), kUntouched);
-    const std::size_t past = reinterpret_cast<std::uintptr_t>(c.data()) % kLine;
-    firstOfC = static_cast<int64_t>((kLine - past) / sizeof(T));
+    c.assign(static_cast<std::size_t>(step + past + kBeyond) + kLine / sizeof(T), kUntouched);
+    const std::size_t inLine = reinterpret_cast<std::uintptr_t>(c.data()) % kLine;
+    firstOfC = static_cast<int64_t>((kLine - inLine) / sizeof(T)) + past;
   }
 
   /// \param panelDims 0: the blocks of A and B are multiplied where they lie
@@ -255,6 +256,28 @@ TYPED_TEST(BlockKernelTest, ShortRunsOfColumnsPastCaches) {
         product.run(2, 1 + 64 / rows);
         product.check();
       }
+}
+
+/// Columns that vectors go through from one to the next, and such that they do not as they or what
+/// is between them is no multiple of vectors, C begins in the midst of one, or panels cut columns.
+TYPED_TEST(BlockKernelTest, JoinedColumnsPastCaches) {
+  const auto check = [](const std::array<int64_t, 4> &extents, int64_t columns,
+                        const std::array<int, 4> &order, int64_t panelCount, int64_t past = 0) {
+    const auto [m0, m1, n0, n1] = extents;
+    BlockedProduct<TypeParam> product({m0, m1, n0, n1, 5, 2}, {m0, m1, columns, n1, 5, 2}, order,
+                                      true, 0, past);
+    product.run(2, panelCount);
+    product.check();
+  };
+  for (const int64_t panelCount : {2, 3, 4, 5, 7})
+    for (const int64_t rows : {10, 12, 20, 24})
+      for (const int64_t past : {0, 1})
+        check({rows, 7, 16, 5}, 8, {0, 2, 1, 3}, panelCount, past);
+  check({20, 4, 4, 5}, 3, {0, 2, 1, 3}, 4);
+  check({20, 4, 5, 4}, 4, {0, 2, 3, 1}, 4);
+  check({20, 4, 5, 4}, 4, {0, 2, 1, 3}, 4);
+  check({10, 4, 5, 4}, 4, {0, 2, 1, 3}, 4);
+  check({10, 4, 5, 4}, 4, {0, 2, 3, 1}, 4);
 }
 
 /// Panels that end in the midst of the first dim, several times in it, or hold several of its rows.
