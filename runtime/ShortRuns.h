@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace einsumc {
@@ -199,29 +200,50 @@ private:
   }
 
   template <class Op> void write(T *target, const T *from, LineWriter<T> &lines) const noexcept {
-    alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
-    collect(run.data(), from);
     // With so many, the parts of lines at the ends do not matter.
     constexpr int64_t kManyLines = 4;
     const bool isAligned = beginsLine(target) && writeLength % kCacheLine<T> == 0;
-    if (Op::isPastCaches &&
-        (lines.hasLongRuns || isAligned || writeLength >= kManyLines * kCacheLine<T>))
+    const bool isPastCaches = Op::isPastCaches && (lines.hasLongRuns || isAligned ||
+                                                   writeLength >= kManyLines * kCacheLine<T>);
+    // Where they are to be, if they may: a copy of what was just written in pieces waits for it.
+    if (Op::isIdempotent && !isPastCaches)
+      return collect(target, from, writeLength);
+    alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
+    collect(run.data(), from, static_cast<int64_t>(run.size()));
+    if (isPastCaches)
       return lines.write(target, run.data(), writeLength);
     for (int64_t i = 0; i < writeLength; ++i)
       target[i] = Op::combine(target[i], run[i]);
   }
 
-  /// Gets a run of the target from the block, neighbours in both by whole vectors: what these have
-  /// beyond is overwritten by the next ones.
-  void collect(T *run, const T *from) const noexcept {
-    if (together < kFewTogether) {
+  /// Gets a run of the target from the block, to where there is room for so many elements.
+  void collect(T *run, const T *from, int64_t room) const noexcept {
+    constexpr int kQuarter = 16;
+    const int64_t bytes = together * static_cast<int64_t>(sizeof(T));
+    if (together < kFewTogether)
       for (int64_t i = 0; i < writeLength; ++i)
         run[i] = from[inBlock[i]];
-      return;
-    }
+    else if (bytes <= kQuarter)
+      collectPieces<kQuarter>(run, from, room);
+    else if (bytes <= kPacketBytes)
+      collectPieces<kPacketBytes>(run, from, room);
+    else
+      collectPieces<simd::kVectorBytes>(run, from, room);
+  }
+
+  /// Copies neighbours in both by whole vectors: what these have beyond is overwritten by the next
+  /// ones.
+  template <int Bytes> void collectPieces(T *run, const T *from, int64_t room) const noexcept {
+    constexpr int64_t kSize = Bytes / sizeof(T);
     for (int64_t i = 0; i < writeLength; i += together)
-      for (int64_t e = 0; e < together; e += simd::kLanes<T>)
-        simd::store(run + i + e, simd::load(from + inBlock[i] + e));
+      for (int64_t e = 0; e < together; e += kSize) {
+        T *const to = run + i + e;
+        const T *const piece = from + inBlock[i] + e;
+        if (i + e + kSize <= room)
+          std::memcpy(to, piece, Bytes);
+        else
+          std::copy_n(piece, std::min(kSize, together - e), to);
+      }
   }
 
   bool isMatrix; ///< by transposeRuns
