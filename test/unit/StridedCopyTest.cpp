@@ -243,6 +243,24 @@ TYPED_TEST(StridedCopyTest, RowsThatShareLines) {
       }
 }
 
+/// Runs of pieces that are neighbours in both tensors, which are joined in other runs of the
+/// source, with elements behind that nobody may touch.
+TYPED_TEST(StridedCopyTest, ShortRunsOfPieces) {
+  for (const int64_t piece : {1, 2, 3, 4, 5, 7, 8, 9, 15, 17})
+    for (const int64_t inTarget : {5, 7, 16})
+      for (const int64_t inSource : {5, 11})
+        for (const int64_t gap : {0, 1, 3, 16}) {
+          const int64_t run = piece * inTarget, runs = (run + gap) * inSource;
+          const std::vector<CopyLoop> loops = {{piece, 1, 1},
+                                               {inTarget, piece, piece * inSource},
+                                               {inSource, run + gap, piece},
+                                               {9, runs, run * inSource + 5}};
+          this->expectCopy(loops, pastCaches<TypeParam>, this->random() % this->kLine);
+          this->expectCopy(loops, serialCopy<TypeParam>);
+          this->expectAdd(loops);
+        }
+}
+
 TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
   for (int64_t rows = 1; rows <= 40; ++rows)
     for (int64_t columns = 1; columns <= 40; ++columns) {
