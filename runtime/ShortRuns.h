@@ -32,19 +32,20 @@ namespace einsumc {
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
+  /// Loops that were fused are cut again if only that makes runs.
   /// \param pastCaches lines of the target are written as a whole rather than by registers
   static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
                                            bool pastCaches) noexcept {
-    constexpr int64_t kLine = kCacheLine<T>, kHalfLine = std::max<int64_t>(kPacket<T>, kLine / 2);
-    if (pastCaches)
-      return takeRuns(nest, leastSteps, kLine, false);
-    if (auto matrix = takeRuns(nest, leastSteps, kLine, true))
-      return matrix;
-    if (hasPieces(nest)) // Rows of tiles.
-      return std::nullopt;
-    if (auto runs = takeRuns(nest, leastSteps, kLine, false))
+    if (auto runs = takeWhole(nest, leastSteps, pastCaches))
       return runs;
-    return takeRuns(nest, leastSteps, kHalfLine, true);
+    LoopNest cut = nest;
+    const bool isInTarget = cutLongLoop(cut, &Loop::to), isInSource = cutLongLoop(cut, &Loop::from);
+    if (!isInTarget && !isInSource)
+      return std::nullopt;
+    auto runs = takeWhole(cut, leastSteps, pastCaches);
+    if (runs)
+      nest = cut;
+    return runs;
   }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.
@@ -76,6 +77,7 @@ public:
 private:
   static constexpr int64_t kFewTogether = 3;
   static constexpr int64_t kMostElements = 4096, kMostRun = copies::kMostRun;
+  static constexpr int64_t kWanted = copies::kRunBytes / sizeof(T); ///< elements of a run
 
   /// Loops that together go through consecutive elements.
   struct Run {
@@ -84,6 +86,41 @@ private:
     uint64_t loops = 0;
     bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
   };
+
+  static std::optional<ShortRuns> takeWhole(LoopNest &nest, int64_t leastSteps,
+                                            bool pastCaches) noexcept {
+    constexpr int64_t kLine = kCacheLine<T>, kHalfLine = std::max<int64_t>(kPacket<T>, kLine / 2);
+    if (pastCaches)
+      return takeRuns(nest, leastSteps, kLine, false);
+    if (auto matrix = takeRuns(nest, leastSteps, kLine, true))
+      return matrix;
+    if (hasPieces(nest)) // Rows of tiles.
+      return std::nullopt;
+    if (auto runs = takeRuns(nest, leastSteps, kLine, false))
+      return runs;
+    return takeRuns(nest, leastSteps, kHalfLine, true);
+  }
+
+  /// Cuts a loop that would make a run too long, but without which it is shorter than a line.
+  /// Returns whether there was one, and a part of it makes a run.
+  static bool cutLongLoop(LoopNest &nest, int64_t Loop::*step) {
+    const Run run = runOf(nest, step, kCacheLine<T>);
+    const auto loops = nest.loops();
+    const auto isNext = [&](const Loop &loop) { return loop.*step == run.length; };
+    const auto found = std::find_if(loops.begin(), loops.end(), isNext);
+    if (run.length == 1 || run.length >= kCacheLine<T> || found == loops.end())
+      return false;
+    int64_t part = 1;
+    for (int64_t more = 2; more * run.length <= kMostRun && part * run.length < kWanted; ++more)
+      if (found->extent % more == 0)
+        part = more;
+    if (part * run.length < kCacheLine<T>)
+      return false;
+    const Loop whole = nest.take(static_cast<std::size_t>(found - loops.begin()));
+    nest.insert({part, whole.to, whole.from});
+    nest.insert({whole.extent / part, part * whole.to, part * whole.from});
+    return true;
+  }
 
   /// Whether several elements are neighbours in both tensors.
   static bool hasPieces(const LoopNest &nest) {
@@ -96,7 +133,6 @@ private:
   /// \param least elements of a run
   static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, int64_t least,
                                            bool asMatrix) {
-    constexpr int64_t kWanted = copies::kRunBytes / sizeof(T);
     for (int64_t wanted = kWanted; wanted >= least; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
       const Run inSource = runOf(nest, &Loop::from, wanted);

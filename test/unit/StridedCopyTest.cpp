@@ -261,6 +261,24 @@ TYPED_TEST(StridedCopyTest, ShortRunsOfPieces) {
         }
 }
 
+/// Runs in which a loop would be too long that two dims share, of which parts make runs.
+TYPED_TEST(StridedCopyTest, RunsOfPartsOfLoops) {
+  for (const int64_t piece : {2, 3, 5, 7})
+    for (const int64_t fused : {55, 97, 128, 150, 1000})
+      for (const int64_t gap : {0, 2}) {
+        const std::vector<CopyLoop> loops = {
+            {piece, 1, 1}, {15, piece, piece * fused + 1}, {fused, 15 * piece + gap, piece}};
+        std::vector<CopyLoop> back = loops;
+        for (CopyLoop &loop : back)
+          std::swap(loop.to, loop.from);
+        for (const auto &all : {loops, back}) {
+          this->expectCopy(all, pastCaches<TypeParam>, this->random() % this->kLine);
+          this->expectCopy(all, serialCopy<TypeParam>);
+          this->expectAdd(all);
+        }
+      }
+}
+
 TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
   for (int64_t rows = 1; rows <= 40; ++rows)
     for (int64_t columns = 1; columns <= 40; ++columns) {
