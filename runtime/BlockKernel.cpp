@@ -270,11 +270,15 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
                               std::size_t variantN, const Tile &tileK,
                               bool accumulate) const noexcept {
   const Tiles &tilesN = sideN.variants[variantN];
-  if (!sideN.joinedRuns.empty()) {
-    for (const Tile &tileM : tilesM)
-      if (!multiplyJoined(a + tileM.at, b, c, tileM, variantN, tileK))
+  const auto isJoined = [&](const Tile &tileM) {
+    return !sideN.joinedRuns.empty() && multiplyJoined(a + tileM.at, b, c, tileM, variantN, tileK);
+  };
+  if (isJoined(tilesM.front())) {
+    for (std::size_t i = 1; i < tilesM.size(); ++i)
+      if (!isJoined(tilesM[i]))
         for (const Tile &tileN : tilesN)
-          multiplyThroughBuffer(a + tileM.at, b + tileN.at, c, tileM, tileN, tileK, accumulate);
+          multiplyThroughBuffer(a + tilesM[i].at, b + tileN.at, c, tilesM[i], tileN, tileK,
+                                accumulate);
     return;
   }
   for (std::size_t j = 0; j < tilesN.size(); ++j)
