@@ -288,13 +288,13 @@ void forEachVectors(const FetchingTile<T> &tile, int64_t tail, Body &&body) {
   }
 }
 
-} // namespace
-
 /// Calls body(first column, columns) for the panels of B.
 template <class T, class Body> void forEachPanel(const FetchingTile<T> &tile, Body &&body) {
   for (int64_t n = 0; n < tile.n; n += kFetchingColumns)
     body(n, std::min<int64_t>(kFetchingColumns, tile.n - n));
 }
+
+} // namespace
 
 template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
   const int64_t tail = rowsOfTail(tile);
