@@ -306,7 +306,9 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
 }
 
 /// Computes whole columns by vectors that go on from one to the next, for all of n. Returns whether
-/// it could: not where runs of C begin or end in the midst of vectors.
+/// it could: not where runs of C begin or end in the midst of vectors, nor where that is not worth
+/// it.
+/// \pre C is not accumulated into
 template <class T>
 bool BlockKernel<T>::multiplyJoined(const T *a, const T *b, T *c, const Tile &m,
                                     std::size_t variantN, const Tile &k) const noexcept {
