@@ -277,8 +277,7 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
     for (std::size_t i = 1; i < tilesM.size(); ++i)
       if (!isJoined(tilesM[i]))
         for (const Tile &tileN : tilesN)
-          multiplyThroughBuffer(a + tilesM[i].at, b + tileN.at, c, tilesM[i], tileN, tileK,
-                                accumulate);
+          multiplyThroughBuffer(a + tilesM[i].at, b + tileN.at, c, tilesM[i], tileN, tileK, false);
     return;
   }
   for (std::size_t j = 0; j < tilesN.size(); ++j)

@@ -187,6 +187,8 @@ void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, cons
 /// and the most rows that a tail has which is summed along them.
 template <class T> constexpr int kVectorsOfPanel = ceilDiv(kFetchingColumns, simd::kLanes<T>);
 template <class T> constexpr int kMostTail = simd::kLanes<T> / 2;
+static_assert(kVectorsOfPanel<float> * kMostTail<float> <= simd::kSums &&
+              kVectorsOfPanel<double> * kMostTail<double> <= simd::kSums);
 
 /// The last rows of a tile, a few, by vectors along the columns of a panel: along m they would
 /// leave most lanes of theirs empty.
@@ -195,7 +197,7 @@ void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t 
              int64_t count, Fetcher<T> &fetcher) {
   constexpr int64_t kLanes = simd::kLanes<T>;
   constexpr auto first = [](int v) { return std::min(v * kLanes, kFetchingColumns - kLanes); };
-  simd::Vector<T> sums[Rows][Vectors] = {};
+  RegisterBlock<T, Vectors, Rows> sums = {};
   forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
     addProducts<Vectors, Rows>([&](int v) { return simd::load(factors + first(v)); },
                                [&](int i) { return simd::broadcast<T>(a[row + i]); },

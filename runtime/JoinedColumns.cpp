@@ -15,18 +15,17 @@
 #include "RegisterBlock.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace einsumc {
 
 namespace {
 
-/// The runs along m of a block in registers, and the most columns along n.
-constexpr int kLeastRuns = 3, kMostRuns = static_cast<int>(JoinedColumns<float>::kMostRuns);
-constexpr int kMostColumns = simd::kSums / kLeastRuns;
-/// The fewest columns with which vectors of A are used often enough.
-constexpr std::size_t kLeastColumns = 3;
+/// The runs along m of a block in registers, and the most along n.
+constexpr int kLeastRuns = 3, kMostRuns = static_cast<int>(kMostJoinedRuns);
+constexpr int kMostN = simd::kSums / kLeastRuns;
+/// The fewest along n with which vectors of A are used often enough.
+constexpr std::size_t kLeastN = 3;
 /// Vectors of A for all k that leave room in the first-level cache.
 constexpr std::size_t kMostOfA = 192;
 
@@ -49,23 +48,23 @@ void gatherRows(const JoinedColumns<T> &work, const VectorOfRun &vector, T *targ
 }
 
 /// Sums vectors of C. \param b the column of B of the first lane, for the first n
-template <class T, int Runs, int Columns, bool IsInTwo>
+template <class T, int Runs, int N, bool IsInTwo>
 void sumVectors(const JoinedColumns<T> &work, int64_t inFirst, const T *a, const T *b,
                 const int64_t *n, T *c) {
   const int64_t bN = work.bN, step = work.columns * bN;
   const simd::LaneMask<T> mask(static_cast<int>(inFirst));
-  RegisterBlock<T, Runs, Columns> sums = {};
+  RegisterBlock<T, Runs, N> sums = {};
   for (int64_t k = work.k; k > 0; --k, a += Runs * simd::kLanes<T>, ++b)
-    addProducts<Runs, Columns>([&](int i) { return simd::load(a + i * simd::kLanes<T>); },
-                               [&](int j) {
-                                 const T *const factor = b + j * step;
-                                 const simd::Vector<T> first = simd::broadcast<T>(*factor);
-                                 return IsInTwo ? mask.select(first, simd::broadcast<T>(factor[bN]))
-                                                : first;
-                               },
-                               [&](int i, int j) -> auto & { return sums[j][i]; });
+    addProducts<Runs, N>([&](int i) { return simd::load(a + i * simd::kLanes<T>); },
+                         [&](int j) {
+                           const T *const factor = b + j * step;
+                           const simd::Vector<T> first = simd::broadcast<T>(*factor);
+                           return IsInTwo ? mask.select(first, simd::broadcast<T>(factor[bN]))
+                                          : first;
+                         },
+                         [&](int i, int j) -> auto & { return sums[j][i]; });
 #pragma GCC unroll 32
-  for (int j = 0; j < Columns; ++j)
+  for (int j = 0; j < N; ++j)
 #pragma GCC unroll 32
     for (int i = 0; i < Runs; ++i)
       simd::storePastCaches(c + work.m[static_cast<std::size_t>(i)] + n[j], sums[j][i]);
@@ -75,13 +74,13 @@ template <class T>
 using Vectors = void (*)(const JoinedColumns<T> &work, int64_t inFirst, const T *a, const T *b,
                          const int64_t *n, T *c);
 
-/// By runs from the fewest on, and by columns less one.
+/// By runs from the fewest on, and by those along n less one.
 template <class T, bool IsInTwo>
-constexpr auto kVectors = tableOfBlocks<Vectors<T>, kMostRuns - kLeastRuns + 1, kMostColumns>(
-    []<int More, int Columns>() -> Vectors<T> {
+constexpr auto kVectors = tableOfBlocks<Vectors<T>, kMostRuns - kLeastRuns + 1, kMostN>(
+    []<int More, int N>() -> Vectors<T> {
       constexpr int kRuns = More + kLeastRuns - 1;
-      if constexpr (kRuns * Columns <= simd::kSums)
-        return sumVectors<T, kRuns, Columns, IsInTwo>;
+      if constexpr (kRuns * N <= simd::kSums)
+        return sumVectors<T, kRuns, N, IsInTwo>;
       else
         return nullptr;
     });
@@ -91,7 +90,7 @@ constexpr auto kVectors = tableOfBlocks<Vectors<T>, kMostRuns - kLeastRuns + 1, 
 template <class T> bool multiplyJoinedColumns(const JoinedColumns<T> &work) noexcept {
   constexpr int64_t kLanes = simd::kLanes<T>;
   if (work.rows * work.columns % kLanes != 0 || work.mCount < kLeastRuns ||
-      work.n.size() < kLeastColumns || work.mCount * static_cast<std::size_t>(work.k) > kMostOfA)
+      work.n.size() < kLeastN || work.mCount * static_cast<std::size_t>(work.k) > kMostOfA)
     return false;
   const auto runs = static_cast<int64_t>(work.mCount);
   alignas(64) T a[kMostOfA * static_cast<std::size_t>(kLanes)];

@@ -16,19 +16,20 @@
 
 namespace einsumc {
 
+/// The most runs along m: as many columns as fit a panel, of more than a vector each.
+inline constexpr std::size_t kMostJoinedRuns = 5;
+
 /// C[r,j,m,n] = sum over k of A[r,m,k] * B[k,j,n], where the rows r of a column and the columns j
 /// make up one run of C, which is written past the caches. Its vectors take some lanes from one
 /// column and the others from the next: of A and B they have those of both.
 template <class T> struct JoinedColumns {
-  static constexpr std::size_t kMostRuns = 5;
-
   int64_t rows = 0, columns = 0, k = 0;
   const T *a = nullptr; ///< the rows of each m, one after the other
   int64_t aK = 0;       ///< elements between neighbours along k
   const T *b = nullptr; ///< contiguous along k, then j, then n
   int64_t bN = 0;       ///< elements between columns
   T *c = nullptr;
-  std::array<int64_t, kMostRuns> m = {}; ///< where runs begin in C, by m
+  std::array<int64_t, kMostJoinedRuns> m = {}; ///< where runs begin in C, by m
   std::size_t mCount = 0;
   std::span<const int64_t> n; ///< the same by n
 };
@@ -39,8 +40,9 @@ template <class T> bool mayJoinColumns(int64_t rows) {
   return simd::kSums >= 24 && rows >= simd::kLanes<T> && rows % simd::kLanes<T> != 0;
 }
 
-/// Computes the product if runs are of whole vectors, and it has enough m and n for each of these
-/// to be used several times. Returns whether that is so. endStoresPastCaches must follow.
+/// Computes the product if runs are of whole vectors, it has enough m and n for each of these to be
+/// used several times, and sums are so short that A stays in the first-level cache. Returns whether
+/// that is so. endStoresPastCaches must follow.
 /// \pre rows may be joined, and runs of C begin with a vector
 template <class T> bool multiplyJoinedColumns(const JoinedColumns<T> &work) noexcept;
 

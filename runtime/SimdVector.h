@@ -110,8 +110,8 @@ inline typename VectorOf<T, sizeof(V) / 2>::type halfOf(V value) {
 /// A vector of the lanes of two, one after the other.
 template <class T, class V> inline typename VectorOf<T, 2 * sizeof(V)>::type joined(V a, V b) {
 #ifdef __AVX__
-  if constexpr (sizeof(V) ==
-                sizeof(__m128d)) // Out of memory, of which compilers' shuffles are not.
+  // The second one may come from memory; compilers' shuffles load it first.
+  if constexpr (sizeof(V) == sizeof(__m128d))
     return reinterpret_cast<typename VectorOf<T, 2 * sizeof(V)>::type>(_mm256_insertf128_pd(
         _mm256_castpd128_pd256(reinterpret_cast<__m128d>(a)), reinterpret_cast<__m128d>(b), 1));
 #endif

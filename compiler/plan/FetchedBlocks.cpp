@@ -99,6 +99,8 @@ private:
     const double emptyLanes = 1 - fullnessInPlace(run);
     if (areRunsJoined(run) && emptyLanes * toDouble(dims.extentOf(DimClass::K)) >= kSumsForCopy)
       return false;
+    // Tiles in place end with the run, so where L goes on behind it they also read it in shorter
+    // pieces: a short tail does not make up for that.
     return run * elementBytes >= kFetchedBytesInRow &&
            (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
             2 * dims.elements(Role::C) > dims.elements(Role::A));

@@ -44,9 +44,9 @@ inline constexpr int64_t kFetchingColumns = 24;
 /// many elements, and at least a vector's, and vectors are put together for so many columns.
 inline constexpr int64_t kLeastRunToJoin = 8, kLeastColumnsToJoin = 8;
 
-/// How long the rows of an A that is fetched take that do not fill a vector of \p lanes, in the
-/// time of one for so many columns. Below 1: they are summed along the columns of panels, vector by
-/// vector; few sums wait for each other then, and results have to be transposed.
+/// The time that a tail of \p rows, which fill no vector of \p lanes, takes in a tile of a fetched
+/// A, as a share of a vector's. Below 1 it is summed along the columns of panels, vector by vector;
+/// few sums wait for each other then, and results have to be transposed.
 constexpr double timeOfTail(int64_t rows, int64_t columns, int64_t lanes) {
   constexpr double kOfVector = 1.25;
   const auto vectorsOf = [lanes](int64_t count) { return (count + lanes - 1) / lanes; };

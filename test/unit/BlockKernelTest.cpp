@@ -258,8 +258,8 @@ TYPED_TEST(BlockKernelTest, ShortRunsOfColumnsPastCaches) {
       }
 }
 
-/// Columns that vectors go through from one to the next, and such that they do not as they or what
-/// is between them is no multiple of vectors, C begins in the midst of one, or panels cut columns.
+/// Columns whose vectors go on from one to the next. They do not where runs of columns are no whole
+/// vectors or begin in the midst of one, or where panels end in the midst of a column.
 TYPED_TEST(BlockKernelTest, JoinedColumnsPastCaches) {
   const auto check = [](const std::array<int64_t, 4> &extents, int64_t columns,
                         const std::array<int, 4> &order, int64_t panelCount, int64_t past = 0) {
