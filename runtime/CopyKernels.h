@@ -238,29 +238,23 @@ template <class T, class Put>
 }
 
 /// Whether rows so far apart compete for the same places of the first-level cache.
-template <class T> bool isFarPowerOfTwo(int64_t step) {
+template <class T> bool competeForPlaces(int64_t step) {
   constexpr int64_t kBytesOfWay = 4096;
   return step * static_cast<int64_t>(sizeof(T)) % kBytesOfWay == 0;
 }
 
 /// target[x + y * yTo] = source[x * xFrom + y], for a square of a cache line a side, of which rows
-/// from \p firstY on are written. Every line of the target is touched once, and of the source where
-/// few would stay cached.
+/// from \p firstY on are written, each once. Lines of the source are touched once where few would
+/// stay cached.
 template <class T, class Op>
 void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int64_t firstY) {
   constexpr int kSize = kCacheLine<T>, kStep = kPacket<T>;
   if constexpr (Op::isPastCaches && simd::kVectorBytes == copies::kLineBytes)
-    if (beginsLine(target) && yTo % kSize == 0 && !isFarPowerOfTwo<T>(xFrom)) {
-      const auto put = [=](int y, simd::Vector<T> row) __attribute__((always_inline)) {
-        simd::storePastCaches(target + y * yTo, row);
-      };
-      if (firstY == 0)
-        return transposeByRows<T>(source, xFrom, put);
+    if (beginsLine(target) && yTo % kSize == 0 && !competeForPlaces<T>(xFrom))
       return transposeByRows<T>(source, xFrom, [=](int y, simd::Vector<T> row) {
         if (y >= firstY)
-          put(y, row);
+          simd::storePastCaches(target + y * yTo, row);
       });
-    }
   alignas(64) T buffer[kSize * kSize];
   for (int x = 0; x < kSize; x += kStep)
     for (int y = 0; y < kSize; y += kStep)

@@ -38,10 +38,12 @@ public:
                                            bool pastCaches) noexcept {
     if (auto runs = takeWhole(nest, leastSteps, pastCaches))
       return runs;
-    LoopNest cut = nest;
-    const bool isInTarget = cutLongLoop(cut, &Loop::to), isInSource = cutLongLoop(cut, &Loop::from);
-    if (!isInTarget && !isInSource)
+    if (!longLoop(nest, &Loop::to) && !longLoop(nest, &Loop::from))
       return std::nullopt;
+    LoopNest cut = nest;
+    for (const auto step : {&Loop::to, &Loop::from})
+      if (const auto loop = longLoop(cut, step))
+        cutLoop(cut, *loop);
     auto runs = takeWhole(cut, leastSteps, pastCaches);
     if (runs)
       nest = cut;
@@ -101,25 +103,34 @@ private:
     return takeRuns(nest, leastSteps, kHalfLine, true);
   }
 
-  /// Cuts a loop that would make a run too long, but without which it is shorter than a line.
-  /// Returns whether there was one, and a part of it makes a run.
-  static bool cutLongLoop(LoopNest &nest, int64_t Loop::*step) {
+  /// A loop of which so many steps make a run.
+  struct PartOfLoop {
+    std::size_t loop;
+    int64_t steps;
+  };
+
+  /// The loop that would make a run too long, but without which it is shorter than a line, if an
+  /// even part of it makes one.
+  static std::optional<PartOfLoop> longLoop(const LoopNest &nest, int64_t Loop::*step) {
     const Run run = runOf(nest, step, kCacheLine<T>);
     const auto loops = nest.loops();
     const auto isNext = [&](const Loop &loop) { return loop.*step == run.length; };
     const auto found = std::find_if(loops.begin(), loops.end(), isNext);
     if (run.length == 1 || run.length >= kCacheLine<T> || found == loops.end())
-      return false;
+      return std::nullopt;
     int64_t part = 1;
     for (int64_t more = 2; more * run.length <= kMostRun && part * run.length < kWanted; ++more)
       if (found->extent % more == 0)
         part = more;
     if (part * run.length < kCacheLine<T>)
-      return false;
-    const Loop whole = nest.take(static_cast<std::size_t>(found - loops.begin()));
-    nest.insert({part, whole.to, whole.from});
-    nest.insert({whole.extent / part, part * whole.to, part * whole.from});
-    return true;
+      return std::nullopt;
+    return PartOfLoop{static_cast<std::size_t>(found - loops.begin()), part};
+  }
+
+  static void cutLoop(LoopNest &nest, const PartOfLoop &part) {
+    const Loop whole = nest.take(part.loop);
+    nest.insert({part.steps, whole.to, whole.from});
+    nest.insert({whole.extent / part.steps, part.steps * whole.to, part.steps * whole.from});
   }
 
   /// Whether several elements are neighbours in both tensors.
