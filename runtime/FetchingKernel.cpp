@@ -45,6 +45,22 @@ template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
   return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
 }
 
+/// Whether so many rows of A are too far apart to be read in place by one group of columns after
+/// the other: they compete for the same places of the first-level cache, or lie on more pages than
+/// a processor has the addresses of at hand.
+template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA, int64_t count) {
+  constexpr int64_t kLine = 64, kSets = 64, kMostInSet = 4, kPage = 4096, kMostPages = 32;
+  std::array<int64_t, kSets> inSet = {};
+  int64_t most = 0, pages = 0, page = -1;
+  for (int64_t k = 0; k < std::min(count, static_cast<int64_t>(rowsOfA.size())); ++k) {
+    const int64_t bytes = rowsOfA[static_cast<std::size_t>(k)] * static_cast<int64_t>(sizeof(T));
+    most = std::max(most, ++inSet[static_cast<std::size_t>(bytes / kLine % kSets)]);
+    pages += bytes / kPage == page ? 0 : 1;
+    page = bytes / kPage;
+  }
+  return most > kMostInSet || pages > kMostPages;
+}
+
 /// By index, the first dim the fastest: where it lies.
 std::vector<int64_t> offsets(std::initializer_list<BlockDim> dims, int64_t BlockDim::*step) {
   std::vector<int64_t> result = {0};
@@ -68,7 +84,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)),
-      sumsInPart(mostSums<T>(rowsOfA)) {
+      sumsInPart(mostSums<T>(rowsOfA)),
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, sumsInPart)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)
@@ -198,7 +215,8 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   if (isEmpty || rowsOfA.empty() || columnsOfC.empty())
     return;
   alignas(64) T buffer[kMostRows * kMostBuffered];
-  const Operands operands{a, b, c, scratch, buffer, accumulate};
+  alignas(64) T rows[kMayCopyRows ? kVectorsOfBlock * simd::kLanes<T> * kMostSums<T> : 1];
+  const Operands operands{a, b, c, scratch, buffer, copiesRows ? rows : nullptr, accumulate};
   const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsInPart);
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
@@ -306,6 +324,7 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
   work.result = place == Place::CPastCaches              ? FetchingResult::PastCaches
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;
+  work.copy = operands.rows;
   work.next = rowsOf(operands, next);
   if (next.k > 0 && next.firstK == 0 && place == Place::C)
     work.nextC = operands.c + next.tile.toC;

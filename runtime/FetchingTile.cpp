@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 namespace einsumc {
 
@@ -31,8 +32,8 @@ using tiles::kFetchingColumns;
 
 /// The most columns that a block in registers has, and the most vectors, with at least so many
 /// columns that each vector of A is used often enough.
-constexpr int kMostColumns = 12, kLeastColumns = 6;
-constexpr int kMostVectors = simd::kSums / kLeastColumns;
+constexpr int kMostColumns = 12;
+constexpr int kMostVectors = kVectorsOfBlock;
 /// The most whose last one is in two pieces.
 constexpr int kMostInPieces = std::min(kMostVectors, 3);
 
@@ -140,6 +141,13 @@ private:
   simd::LaneMask<T> mask{kLanes};
 };
 
+/// Where a block reads the rows of A.
+enum class Rows : uint8_t {
+  InPlace,
+  Copying, ///< in place, and copies them next to each other meanwhile
+  Copied,  ///< where another block has copied them
+};
+
 /// Calls add(row of A, row of a panel) for all of k, and fetches meanwhile.
 template <class T, class Add>
 [[gnu::always_inline]] inline void forEachSum(const FetchingTile<T> &tile, const T *b,
@@ -154,16 +162,27 @@ template <class T, class Add>
 }
 
 /// A block in registers.
-template <class T, int Vectors, int Columns, LastVector Last>
+template <class T, int Vectors, int Columns, LastVector Last, Rows Source>
 void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, const int64_t *columns,
               Fetcher<T> &fetcher) {
   constexpr int kLanes = simd::kLanes<T>;
   const VectorsOfRow<T, Vectors, Last> vectors(tile, firstVector);
+  T *copy = tile.copy;
   RegisterBlock<T, Vectors, Columns> sums = {};
   forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
-    addProducts<Vectors, Columns>([&](int v) { return vectors.load(v, row); },
-                                  [&](int j) { return simd::broadcast<T>(factors[j]); },
-                                  [&](int v, int j) -> auto & { return sums[j][v]; });
+    addProducts<Vectors, Columns>(
+        [&](int v) {
+          if constexpr (Source == Rows::Copied)
+            return simd::load(copy + v * kLanes);
+          const simd::Vector<T> vector = vectors.load(v, row);
+          if constexpr (Source == Rows::Copying)
+            simd::store(copy + v * kLanes, vector);
+          return vector;
+        },
+        [&](int j) { return simd::broadcast<T>(factors[j]); },
+        [&](int v, int j) -> auto & { return sums[j][v]; });
+    if constexpr (Source != Rows::InPlace)
+      copy += Vectors * kLanes;
   });
   constexpr bool kHasTail = Last == LastVector::Tail || Last == LastVector::OnlyTail;
   const int64_t lanesOfLast = tile.m - (firstVector + Vectors - 1) * kLanes;
@@ -235,25 +254,37 @@ template <class T>
 using Block = void (*)(const FetchingTile<T> &tile, int64_t firstVector, const T *b,
                        const int64_t *columns, Fetcher<T> &fetcher);
 
-template <class T, LastVector Last, int MostVectors>
+template <class T, Rows Source, LastVector Last, int MostVectors>
 constexpr auto kBlocks = tableOfBlocks<Block<T>, MostVectors, kMostColumns>(
-    []<int Vectors, int Columns>() { return sumBlock<T, Vectors, Columns, Last>; });
+    []<int Vectors, int Columns>() { return sumBlock<T, Vectors, Columns, Last, Source>; });
 
 /// By columns, less one.
-template <class T>
+template <class T, Rows Source>
 const std::array<Block<T>, kMostColumns> &blocksOf(int64_t vectors, LastVector last) {
   const auto v = static_cast<std::size_t>(vectors - 1);
   switch (last) {
   case LastVector::Whole:
-    return kBlocks<T, LastVector::Whole, kMostVectors>[v];
+    return kBlocks<T, Source, LastVector::Whole, kMostVectors>[v];
   case LastVector::Tail:
-    return kBlocks<T, LastVector::Tail, kMostVectors>[v];
+    return kBlocks<T, Source, LastVector::Tail, kMostVectors>[v];
   case LastVector::InTwoPieces:
-    return kBlocks<T, LastVector::InTwoPieces, kMostInPieces>[v];
+    return kBlocks<T, Source, LastVector::InTwoPieces, kMostInPieces>[v];
   case LastVector::OnlyTail:
     break;
   }
-  return kBlocks<T, LastVector::OnlyTail, 1>[0];
+  return kBlocks<T, Source, LastVector::OnlyTail, 1>[0];
+}
+
+/// The blocks of the first columns and of the others.
+template <class T>
+auto blocksByColumns(const FetchingTile<T> &tile, int64_t vectors, LastVector last) {
+  using Blocks = const std::array<Block<T>, kMostColumns> &;
+  if constexpr (kMayCopyRows)
+    if (tile.copy)
+      return std::pair<Blocks, Blocks>(blocksOf<T, Rows::Copying>(vectors, last),
+                                       blocksOf<T, Rows::Copied>(vectors, last));
+  Blocks blocks = blocksOf<T, Rows::InPlace>(vectors, last);
+  return std::pair<Blocks, Blocks>(blocks, blocks);
 }
 
 /// How often blocks of so many columns go over all k.
@@ -307,10 +338,11 @@ template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
   Fetcher<T> fetcher(tile, passes);
   const auto panelAt = [&](int64_t n) { return tile.b + n / kFetchingColumns * tile.panel; };
   forEachVectors(tile, tail, [&](int64_t v, int64_t count, LastVector last) {
-    const auto &blocks = blocksOf<T>(count, last);
+    const auto [first, others] = blocksByColumns(tile, count, last);
     const int64_t most = columnsFor(static_cast<int>(count));
     forEachPanel(tile, [&](int64_t n, int64_t inPanel) {
       EvenPieces(inPanel, most).forEach([&](int64_t j, int64_t columns) {
+        const auto &blocks = n + j == 0 ? first : others;
         blocks[static_cast<std::size_t>(columns - 1)](tile, v, panelAt(n) + j,
                                                       tile.columnsOfC + n + j, fetcher);
       });

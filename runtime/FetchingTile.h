@@ -7,11 +7,20 @@
 #ifndef EINSUMC_RUNTIME_FETCHINGTILE_H
 #define EINSUMC_RUNTIME_FETCHINGTILE_H
 
+#include "SimdVector.h"
+
 #include "einsumc/FetchingKernel.h"
 
 #include <cstdint>
 
 namespace einsumc {
+
+/// The most vectors of m that a block in registers has: with six columns, at least, so that each is
+/// used often enough.
+inline constexpr int kVectorsOfBlock = simd::kSums / 6;
+/// Whether rows of A may be copied. Blocks of more sums use what they load as long as it takes to
+/// come from the second-level cache.
+inline constexpr bool kMayCopyRows = simd::kSums <= 12;
 
 /// What is to be fetched: some pieces of some rows.
 template <class T> struct FetchedRows {
@@ -50,6 +59,9 @@ template <class T> struct FetchingTile {
   T *c = nullptr;
   const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
   FetchingResult result = FetchingResult::Overwrite;
+  /// Room for k times kVectorsOfBlock vectors, where the rows of A are copied by the first columns
+  /// for the others, as a block takes them; null if these read them in place, too.
+  T *copy = nullptr;
   FetchedRows<T> next; ///< to be fetched meanwhile
   T *nextC = nullptr;  ///< the next tile's C, with the same columns, if it is to be fetched, too
 };

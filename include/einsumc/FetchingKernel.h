@@ -100,6 +100,7 @@ private:
     const T *a, *b;
     T *c, *scratch;
     T *buffer; ///< for a tile of C that then goes past the caches
+    T *rows;   ///< for rows of A, if they are copied
     bool accumulate;
   };
   /// Where tiles are computed.
@@ -127,6 +128,7 @@ private:
   std::vector<int64_t> rowsOfA;                                  ///< by k: where a row begins
   std::vector<int64_t> columnsOfB, columnsOfC, columnsOfScratch; ///< by n: where a column begins
   int64_t sumsInPart = 1;                                        ///< at most
+  bool copiesRows = false; ///< each block in registers, for all columns but its first
 };
 
 } // namespace einsumc

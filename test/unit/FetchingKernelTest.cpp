@@ -259,6 +259,17 @@ TYPED_TEST(FetchingKernelTest, FarRows) {
   EXPECT_EQ(c, expected);
 }
 
+/// Rows that compete for places in the caches, of vectors of every kind, and more columns than one
+/// block in registers has: processors with few registers copy the rows that a block takes.
+TYPED_TEST(FetchingKernelTest, RowsInTheSamePlaces) {
+  for (const int64_t rows : {1, 3, 8, 9, 16, 21, 36})
+    runAllWritings<TypeParam>([&] {
+      return FetchingProduct<TypeParam>({rows, 256, 1, 29, 1, 24, 1}, {rows, 64, 1},
+                                        {M0, M1, K0, M2, K1}, {K0, N0, K1, N1},
+                                        {M0, N0, M1, M2, N1});
+    });
+}
+
 /// C is contiguous along other dims than A.
 TYPED_TEST(FetchingKernelTest, ResultTransposed) {
   for (const bool pastCaches : {false, true})
