@@ -32,9 +32,10 @@ constexpr int64_t kMostRows = 96, kMostBuffered = 96;
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 
-/// The sums of a part where the rows of A lie far apart. A processor keeps the addresses of few
-/// large pages at hand (32 are usual): those of this part and of the next are to be among them, if
-/// these are not too short then for their results to be added up so often.
+/// The sums of a part whose rows of A are read in place by all columns. A processor keeps the
+/// addresses of few large pages at hand (32 are usual): where rows lie far apart, those of this
+/// part and of the next are to be among them, if these are not too short then for their results to
+/// be added up so often.
 template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
   constexpr int64_t kPageBytes = 2 << 20, kPages = 14, kLeast = 40;
   if (rowsOfA.size() < 2)
@@ -84,8 +85,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)),
-      sumsInPart(mostSums<T>(rowsOfA)),
-      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, sumsInPart)) {
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, kMostSums<T>)),
+      sumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)

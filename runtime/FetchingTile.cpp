@@ -30,8 +30,7 @@ namespace {
 
 using tiles::kFetchingColumns;
 
-/// The most columns that a block in registers has, and the most vectors, with at least so many
-/// columns that each vector of A is used often enough.
+/// The most columns and vectors that a block in registers has.
 constexpr int kMostColumns = 12;
 constexpr int kMostVectors = kVectorsOfBlock;
 /// The most whose last one is in two pieces.
@@ -275,12 +274,12 @@ const std::array<Block<T>, kMostColumns> &blocksOf(int64_t vectors, LastVector l
   return kBlocks<T, Source, LastVector::OnlyTail, 1>[0];
 }
 
-/// The blocks of the first columns and of the others.
+/// The blocks of the first columns and of the others, by columns, less one.
 template <class T>
 auto blocksByColumns(const FetchingTile<T> &tile, int64_t vectors, LastVector last) {
   using Blocks = const std::array<Block<T>, kMostColumns> &;
   if constexpr (kMayCopyRows)
-    if (tile.copy)
+    if (tile.copy && tile.n > columnsFor(static_cast<int>(vectors)))
       return std::pair<Blocks, Blocks>(blocksOf<T, Rows::Copying>(vectors, last),
                                        blocksOf<T, Rows::Copied>(vectors, last));
   Blocks blocks = blocksOf<T, Rows::InPlace>(vectors, last);

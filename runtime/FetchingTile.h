@@ -15,11 +15,11 @@
 
 namespace einsumc {
 
-/// The most vectors of m that a block in registers has: with six columns, at least, so that each is
-/// used often enough.
+/// The most vectors of m that a block in registers has. It has room for six columns then, so that
+/// each vector is used often enough.
 inline constexpr int kVectorsOfBlock = simd::kSums / 6;
-/// Whether rows of A may be copied. Blocks of more sums use what they load as long as it takes to
-/// come from the second-level cache.
+/// Whether rows of A may be copied: blocks of more sums use a row for as long as the next one takes
+/// to come from the second-level cache.
 inline constexpr bool kMayCopyRows = simd::kSums <= 12;
 
 /// What is to be fetched: some pieces of some rows.

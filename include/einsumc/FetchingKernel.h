@@ -127,8 +127,8 @@ private:
   int64_t columnDistance = -1;                                   ///< in C, if all have the same
   std::vector<int64_t> rowsOfA;                                  ///< by k: where a row begins
   std::vector<int64_t> columnsOfB, columnsOfC, columnsOfScratch; ///< by n: where a column begins
-  int64_t sumsInPart = 1;                                        ///< at most
   bool copiesRows = false; ///< each block in registers, for all columns but its first
+  int64_t sumsInPart = 1;  ///< at most
 };
 
 } // namespace einsumc
