@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace einsumc {
 
@@ -46,18 +47,19 @@ template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
   return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
 }
 
-/// Whether so many rows of A are too far apart to be read in place by one group of columns after
-/// the other: they compete for the same places of the first-level cache, or lie on more pages than
-/// a processor has the addresses of at hand.
-template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA, int64_t count) {
-  constexpr int64_t kLine = 64, kSets = 64, kMostInSet = 4, kPage = 4096, kMostPages = 32;
+/// Whether the rows of a part of A are too far apart to be read in place by one group of columns
+/// after the other: they compete for the same places of the first-level cache, or lie on more pages
+/// than a processor has the addresses of at hand.
+template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA) {
+  constexpr int64_t kSets = 64, kMostInSet = 4, kMostPages = 32;
+  constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(T));
   std::array<int64_t, kSets> inSet = {};
   int64_t most = 0, pages = 0, page = -1;
-  for (int64_t k = 0; k < std::min(count, static_cast<int64_t>(rowsOfA.size())); ++k) {
-    const int64_t bytes = rowsOfA[static_cast<std::size_t>(k)] * static_cast<int64_t>(sizeof(T));
-    most = std::max(most, ++inSet[static_cast<std::size_t>(bytes / kLine % kSets)]);
-    pages += bytes / kPage == page ? 0 : 1;
-    page = bytes / kPage;
+  const auto rows = std::span(rowsOfA);
+  for (const int64_t row : rows.first(std::min<std::size_t>(rows.size(), kMostSums<T>))) {
+    most = std::max(most, ++inSet[static_cast<std::size_t>(row / kCacheLine<T> % kSets)]);
+    pages += row / kPage == page ? 0 : 1;
+    page = row / kPage;
   }
   return most > kMostInSet || pages > kMostPages;
 }
@@ -85,7 +87,7 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)),
-      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, kMostSums<T>)),
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
       sumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });

@@ -30,11 +30,10 @@ namespace {
 
 using tiles::kFetchingColumns;
 
-/// The most columns and vectors that a block in registers has.
+/// The most columns that a block in registers has.
 constexpr int kMostColumns = 12;
-constexpr int kMostVectors = kVectorsOfBlock;
 /// The most whose last one is in two pieces.
-constexpr int kMostInPieces = std::min(kMostVectors, 3);
+constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
@@ -263,9 +262,9 @@ const std::array<Block<T>, kMostColumns> &blocksOf(int64_t vectors, LastVector l
   const auto v = static_cast<std::size_t>(vectors - 1);
   switch (last) {
   case LastVector::Whole:
-    return kBlocks<T, Source, LastVector::Whole, kMostVectors>[v];
+    return kBlocks<T, Source, LastVector::Whole, kVectorsOfBlock>[v];
   case LastVector::Tail:
-    return kBlocks<T, Source, LastVector::Tail, kMostVectors>[v];
+    return kBlocks<T, Source, LastVector::Tail, kVectorsOfBlock>[v];
   case LastVector::InTwoPieces:
     return kBlocks<T, Source, LastVector::InTwoPieces, kMostInPieces>[v];
   case LastVector::OnlyTail:
@@ -308,7 +307,7 @@ void forEachVectors(const FetchingTile<T> &tile, int64_t tail, Body &&body) {
   if (vectors == 0)
     return;
   if (tile.vectors == nullptr)
-    return EvenPieces(vectors, kMostVectors).forEach(call);
+    return EvenPieces(vectors, kVectorsOfBlock).forEach(call);
   for (int64_t v = 0, end = 0; v < vectors; v = end) {
     const auto isNextInPiece = [&] {
       const VectorInPieces &last = tile.vectors[end - 1];
