@@ -64,12 +64,13 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .inRuns = inRuns});
   // Columns that are next to each other in C are written together: tiles have all of them, or as
   // many times as many as go.
-  const int64_t run = areColumnsTogether ? std::min(sideN.runLength(0), kMostN) : 1;
-  sideN.cut({.rowStride = format.bN,
-             .longest = kMostN / run * run,
+  const bool mayEndAnywhere = !format.bInPanels || sideN.hasRunsOfPanels(kPanelColumns);
+  const int64_t run =
+      areColumnsTogether && mayEndAnywhere ? std::min(sideN.runLength(0), kMostN) : 1;
+  sideN.cut({.longest = kMostN / run * run,
              .multiple = run > 1 && run < kMostN ? run : kStepN,
              .inRuns = inRuns || run == kMostN});
-  if (areColumnsTogether && mayJoinColumns<T>(sideM.runLength(0)))
+  if (areColumnsTogether && !format.bInPanels && mayJoinColumns<T>(sideM.runLength(0)))
     sideN.joinColumns(simd::kLanes<T>);
   fetchKernels();
 }
@@ -105,6 +106,9 @@ template <class T> void BlockKernel<T>::placeInScratch() {
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
   if (format.scratchColumn > 0)
     return Result::Direct;
+  // Tiles begin where panels do.
+  if (format.bInPanels && !sideN.hasRunsOfPanels(kPanelColumns))
+    return Result::Buffered;
   if (format.panelRows > 0 || sideM.strideInC() != 1 ||
       !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
@@ -125,6 +129,7 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.aK = format.aK;
   shape.bK = 1;
   shape.bN = format.bN;
+  shape.bInPanels = format.bInPanels;
   shape.cM = 1;
   shape.cN = result == Result::Direct ? sideN.strideInC() : kBufferColumn<T>;
   // What rows of a panel are padded with adds rows to the buffer that nobody reads.
@@ -150,94 +155,6 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
                                             bool accumulate) const noexcept {
   const std::size_t index = (m.size * sideN.sizes.size() + n.size) * sideK.sizes.size() + k.size;
   return kernels[2 * index + (accumulate ? 1 : 0)];
-}
-
-//===- Packing --------------------------------------------------------------------------------===//
-
-namespace {
-
-/// Adds the loops that copy indices of dims, the first the fastest, from a tensor to where they lie
-/// \p apart elements from each other in scratch. Returns how far apart those of further dims do.
-int64_t addDims(BlockLoops &loops, std::span<const BlockDim> dims, std::span<const int64_t> counts,
-                int64_t BlockDim::*inTensor, int64_t apart) {
-  for (std::size_t d = 0; d < counts.size(); apart *= counts[d++])
-    loops.add(counts[d], apart, dims[d].*inTensor);
-  return apart;
-}
-
-template <class T>
-void copyOperand(bool isFromMemory, T *target, const T *source, const BlockLoops &loops) noexcept {
-  if (isFromMemory)
-    copyFromMemory<T>(target, source, loops);
-  else
-    copyStrided<T>(target, source, loops);
-}
-
-} // namespace
-
-template <class T>
-void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
-                           Counts batch) const noexcept {
-  if (format.panelRows > 0)
-    return packAcross(target, source, m, k, batch);
-  // Whole panels, then those with the rest of the dim that is cut.
-  const std::size_t cutDim = format.panelDims - 1;
-  const std::span dims(sideM.dims);
-  const int64_t indices = m.begin()[cutDim], inA = dims[cutDim].inA;
-  const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
-  const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
-    BlockLoops loops;
-    addDims(loops, format.batch, batch, &BlockDim::inA, format.aBatch);
-    const int64_t to = addDims(loops, dims, {m.begin(), cutDim}, &BlockDim::inA, 1);
-    loops.add(count, to, inA);
-    loops.add(panels, format.aPanel, format.panelCount * inA);
-    addDims(loops, dims.subspan(cutDim + 1), {m.begin() + cutDim + 1, m.end()}, &BlockDim::inA,
-            format.aPanel * (whole + (rest > 0 ? 1 : 0)));
-    addDims(loops, sideK.dims, k, &BlockDim::inA, format.aK);
-    copyOperand<T>(format.aFromMemory, target + firstPanel * format.aPanel,
-                   source + firstPanel * format.panelCount * inA, loops);
-  };
-  if (whole > 0)
-    copyPart(format.panelCount, whole, 0);
-  if (rest > 0)
-    copyPart(rest, 1, whole);
-}
-
-/// Copies the indices of the first dim one after the other for each index of the others, in two
-/// pieces or more where a panel ends.
-template <class T>
-void BlockKernel<T>::packAcross(T *target, const T *source, Counts m, Counts k,
-                                Counts batch) const noexcept {
-  BlockLoops others;
-  addDims(others, format.batch, batch, &BlockDim::inA, format.aBatch);
-  addDims(others, sideK.dims, k, &BlockDim::inA, format.aK);
-  const BlockDim &first = sideM.dims.front();
-  std::array<Loop, LoopNest::kMaxLoops> outer;
-  int64_t step = m.begin()[0];
-  for (std::size_t d = 1; d < m.size(); step *= m.begin()[d++])
-    outer[d - 1] = {m.begin()[d], step, sideM.dims[d].inA};
-  forEachStep({outer.data(), m.size() - 1}, [&](int64_t index, int64_t toA) {
-    for (int64_t done = 0; done < m.begin()[0];) {
-      const int64_t panel = (index + done) / format.panelRows;
-      const int64_t row = (index + done) % format.panelRows;
-      const int64_t rows = std::min(m.begin()[0] - done, format.panelRows - row);
-      BlockLoops loops = others;
-      loops.add(rows, 1, first.inA);
-      copyOperand<T>(format.aFromMemory, target + panel * format.aPanel + row,
-                     source + toA + done * first.inA, loops);
-      done += rows;
-    }
-  });
-}
-
-template <class T>
-void BlockKernel<T>::packB(T *target, const T *source, Counts k, Counts n,
-                           Counts batch) const noexcept {
-  BlockLoops loops;
-  addDims(loops, format.batch, batch, &BlockDim::inB, format.bBatch);
-  addDims(loops, sideK.dims, k, &BlockDim::inB, 1);
-  addDims(loops, sideN.dims, n, &BlockDim::inB, format.bN);
-  copyOperand<T>(format.bFromMemory, target, source, loops);
 }
 
 //===- The product ----------------------------------------------------------------------------===//
@@ -270,6 +187,7 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
                               std::size_t variantN, const Tile &tileK,
                               bool accumulate) const noexcept {
   const Tiles &tilesN = sideN.variants[variantN];
+  const int64_t apartB = format.bInPanels ? sideK.sizes[tileK.size] : format.bN;
   const auto isJoined = [&](const Tile &tileM) {
     return !sideN.joinedRuns.empty() && multiplyJoined(a + tileM.at, b, c, tileM, variantN, tileK);
   };
@@ -277,14 +195,15 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
     for (std::size_t i = 1; i < tilesM.size(); ++i)
       if (!isJoined(tilesM[i]))
         for (const Tile &tileN : tilesN)
-          multiplyThroughBuffer(a + tilesM[i].at, b + tileN.at, c, tilesM[i], tileN, tileK, false);
+          multiplyThroughBuffer(a + tilesM[i].at, b + tileN.at * apartB, c, tilesM[i], tileN, tileK,
+                                false);
     return;
   }
   for (std::size_t j = 0; j < tilesN.size(); ++j)
     for (std::size_t i = 0; i < tilesM.size(); ++i) {
       const Tile &tileM = tilesM[i], &tileN = tilesN[j];
       const T *const tileA = a + tileM.at;
-      const T *const tileB = b + tileN.at;
+      const T *const tileB = b + tileN.at * apartB;
       T *const tileC = c + tileM.toC + tileN.toC;
       switch (result) {
       case Result::Direct:
@@ -356,7 +275,8 @@ void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile
 /// loads.
 template <class T>
 void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
-  fetchRows(c + m.toC + n.toC, sideM.sizes[m.size], sideN.strideInC(), sideN.sizes[n.size]);
+  if (!format.bInPanels) // Their kernels fetch C themselves, block by block.
+    fetchRows(c + m.toC + n.toC, sideM.sizes[m.size], sideN.strideInC(), sideN.sizes[n.size]);
 }
 
 template <class T>

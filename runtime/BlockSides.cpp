@@ -64,6 +64,13 @@ template <class T> bool BlockKernel<T>::Side::hasLongRuns(int64_t atLeast) const
   return true;
 }
 
+template <class T> bool BlockKernel<T>::Side::hasRunsOfPanels(int64_t indices) const {
+  for (std::size_t variant = 0; variant < variants.size(); ++variant)
+    if (runLength(variant) % indices != 0 && runLength(variant) < elements(variant))
+      return false;
+  return true;
+}
+
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
   if (apart > 0)
     return at * apart;

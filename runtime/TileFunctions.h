@@ -23,6 +23,10 @@ inline constexpr int kMostPanelBlock = 8;
 /// Vectorised over m, with blocks of m x n in registers. \pre aM == 1 and cM == 1
 template <class T> void multiplyPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 
+/// The same with B in panels. \pre aM == 1 and cM == 1, and there is one c
+template <class T>
+void multiplyColumnPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept;
+
 /// Vectorised over c, with blocks of m x n in registers. \pre aC == 1, bC == 1 and cC == 1
 template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept;
 

@@ -162,7 +162,7 @@ private:
             << blockDims(nest.block) << ", {" << join(format, ", ") << "}};\n";
   }
 
-  /// A kernel for blocks, packed (L in panels, R in columns along k) or in place.
+  /// A kernel for blocks, packed (L in panels, R in panels or columns along k) or in place.
   void emitBlockKernel() {
     kernel = scope.fresh("kernel");
     const Role left = nest.leftRole();
@@ -170,7 +170,7 @@ private:
     if (nest.left == BlockAccess::Packed) {
       const Panels panels = panelsOf(nest);
       addField(format, "aK", std::to_string(panels.rows));
-      addField(format, "bN", columnStep());
+      addRight(format);
       addField(format, "panelDims", std::to_string(nest.panelDims));
       addField(format, "panelCount", std::to_string(nest.panelCount));
       addField(format, "panelRows", std::to_string(nest.panelRows));
@@ -179,7 +179,7 @@ private:
         format.emplace_back(".aFromMemory = true");
     } else {
       addField(format, "aK", strideAlong(left, nest.k));
-      addField(format, "bN", columnStep());
+      addRight(format);
     }
     if (nest.right == BlockAccess::Packed && nest.rightFromMemory)
       format.emplace_back(".bFromMemory = true");
@@ -197,6 +197,14 @@ private:
       addBatch(format);
     emitKernelComment("Blocks of m x n x k");
     emitKernel("BlockKernel", format);
+  }
+
+  /// How R lies where the kernel reads it: the distance of columns, or that it is in panels.
+  void addRight(std::vector<std::string> &format) const {
+    if (nest.rightInPanels)
+      format.emplace_back(".bInPanels = true");
+    else
+      addField(format, "bN", columnStep());
   }
 
   /// The distance of columns of R where the kernel reads it.

@@ -25,6 +25,7 @@ public:
   BlockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
       : dims(dims), bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
         panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
+        hasFewRegisters(machine.vectorBytes < kBytesOfMany),
         blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
     const auto isLarge = [&](Role role) {
       return dims.elements(role) * bytesOfElement >= tiles::kPastCachesBytes;
@@ -54,10 +55,17 @@ public:
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
+    nest.rightInPanels = hasFewRegisters && blocks.packsRight && !blocks.fetchesLeft &&
+                         blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns;
     addLoops();
   }
 
 private:
+  /// Processors with vectors of so many bytes have registers for many sums.
+  static constexpr int64_t kBytesOfMany = 64;
+  /// LIBXSMM's kernels are as fast for shorter sums, which rather go through a buffer.
+  static constexpr int64_t kLeastSums = 48;
+
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;
     for (const std::size_t dim : dimsOfTask(dims, dimClass, role, blocks.taskCounts))
@@ -101,6 +109,7 @@ private:
   const double bytesOfElement;
   LocalNest &nest;
   const int64_t panelRows;
+  const bool hasFewRegisters;
   const BlockChoice blocks;
 };
 

@@ -65,10 +65,12 @@ int64_t leftBatchStride(const LocalNest &nest) {
 }
 
 int64_t rightBatchStride(const LocalNest &nest) {
-  // Columns along k, or panels of columns where L is fetched.
-  return nest.left == BlockAccess::Fetched
-             ? roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size()
-             : apart(columnStride(nest) * nest.n.size());
+  // Columns along k, or panels of columns.
+  const int64_t inPanel = nest.left == BlockAccess::Fetched ? tiles::kFetchingColumns
+                          : nest.rightInPanels              ? tiles::kPanelColumns
+                                                            : 0;
+  return apart(inPanel > 0 ? roundUp(nest.n.size(), inPanel) * nest.k.size()
+                           : columnStride(nest) * nest.n.size());
 }
 
 int64_t stepOf(const LocalNest &nest, std::size_t dim) {

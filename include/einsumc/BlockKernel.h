@@ -31,7 +31,10 @@ struct BlockDim {
 /// `panelRows` indices of m as one. What pads them to `aK` elements may be read, too, whatever it
 /// is.
 struct BlockFormat {
-  int64_t aK = 0, bN = 0;    ///< between neighbours along k and n; along m and k they are adjacent
+  int64_t aK = 0, bN = 0; ///< between neighbours along k and n; along m and k they are adjacent
+  /// A packed block of B is a row of panels, too, of tiles::kPanelColumns indices of n as one; bN
+  /// means nothing then. Else it is columns along k.
+  bool bInPanels = false;
   std::size_t panelDims = 0; ///< 0: all of A is one panel
   int64_t panelCount = 0;
   int64_t panelRows = 0;                         ///< above 0: panels end in the midst of dims
@@ -70,7 +73,7 @@ public:
 
   /// Copies a block of the tensor A, whose first element is \p source, into panels.
   void packA(T *target, const T *source, Counts m, Counts k, Counts batch = {}) const noexcept;
-  /// Copies a block of the tensor B into columns along k.
+  /// Copies a block of the tensor B into columns along k, or into panels.
   void packB(T *target, const T *source, Counts k, Counts n, Counts batch = {}) const noexcept;
 
   /// Multiplies two blocks, or those of a batch, on the calling thread.
@@ -128,6 +131,8 @@ private:
     int64_t runLength(std::size_t variant) const;
     /// Whether tiles within runs are long enough, in every variant.
     bool hasLongRuns(int64_t atLeast) const;
+    /// Whether those within runs fall into whole panels of so many indices, in every variant.
+    bool hasRunsOfPanels(int64_t indices) const;
     int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
     /// Cuts every variant into panels and these into tiles.
@@ -140,6 +145,8 @@ private:
   };
 
   void packAcross(T *target, const T *source, Counts m, Counts k, Counts batch) const noexcept;
+  void packColumnPanels(T *target, const T *source, Counts k, Counts n,
+                        Counts batch) const noexcept;
   void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, std::size_t variantN,
                 const Tile &tileK, bool accumulate) const noexcept;
   bool multiplyJoined(const T *a, const T *b, T *c, const Tile &m, std::size_t variantN,

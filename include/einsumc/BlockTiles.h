@@ -38,6 +38,9 @@ inline constexpr int64_t kLeastPieceBytes = 512;
 /// A block of C in scratch has the order in which tiles are written where a batch has so many bytes
 /// of C next to each other: the copy exchanges dims in any case.
 inline constexpr int64_t kLongBatchBytes = 64;
+/// Columns of a panel of packed B. The sums of as many vectors of A as panels of it have, or of
+/// half as many with few registers, just fill these.
+inline constexpr int kPanelColumns = 6;
 /// Columns of a panel of B where A is fetched from memory during the product.
 inline constexpr int64_t kFetchingColumns = 24;
 /// Tiles of an A that is fetched go on from one run of it to the next in scratch if runs have so

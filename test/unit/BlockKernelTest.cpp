@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "einsumc/BlockKernel.h"
+#include "einsumc/BlockTiles.h"
 
 #include <gtest/gtest.h>
 
@@ -55,13 +56,43 @@ public:
   /// \param scratchColumn above 0: sums add up there, those of all blocks of C at the same time
   void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0,
            bool isInScratch = false, int64_t scratchColumn = 0) {
+    if (panelDims > 0 || panelRows > 0)
+      for (const BlockOfB form : {BlockOfB::Panels, BlockOfB::TransposedPanels}) {
+        run(form, panelDims, panelCount, panelRows, isInScratch, scratchColumn);
+        check();
+        c.assign(c.size(), kUntouched);
+      }
+    run(BlockOfB::Columns, panelDims, panelCount, panelRows, isInScratch, scratchColumn);
+  }
+
+  void check() {
+    Sizes ones;
+    ones.fill(1);
+    std::vector<T> expected(c.size(), kUntouched);
+    forEach(ones, extents, [&](const Sizes &at) {
+      T &sum = expected[static_cast<std::size_t>(offset(at))];
+      sum = (sum == kUntouched ? T(0) : sum) + elementA(at) * elementB(at);
+    });
+    ASSERT_EQ(c, expected);
+  }
+
+private:
+  /// What B is packed into, if it is: panels also from a tensor that is contiguous along k.
+  enum class BlockOfB : uint8_t { Columns, Panels, TransposedPanels };
+
+  void run(BlockOfB form, std::size_t panelDims, int64_t panelCount, int64_t panelRows,
+           bool isInScratch, int64_t scratchColumn) {
     // Packed blocks come from tensors whose dims are in no order that packing keeps.
     const bool isPacked = panelDims > 0 || panelRows > 0;
+    const bool isInPanels = form != BlockOfB::Columns;
     Sizes inA = {}, inB = {};
     const auto setAllSteps = [&](const Sizes &sizes) {
       if (isPacked) {
         setSteps(inA, {K1, M1, K0, M0}, counts, counts[K1] * counts[M1] + 3);
-        setSteps(inB, {N1, K1, N0, K0}, counts, counts[N1] * counts[K1] + 5);
+        if (form == BlockOfB::TransposedPanels)
+          setSteps(inB, {K0, N1, K1, N0}, counts, counts[K0] * counts[N1] + 5);
+        else
+          setSteps(inB, {N1, K1, N0, K0}, counts, counts[N1] * counts[K1] + 5);
       } else { // Indices along m and k must continue each other within a block.
         setSteps(inA, {M0, M1, K0, K1}, sizes, counts[M0] * counts[M1] + 3);
         setSteps(inB, {K0, K1, N0, N1}, sizes, counts[K0] * counts[K1] + 5);
@@ -85,7 +116,10 @@ public:
     // Some panels are padded to whole vectors of any machine, others are not.
     const int64_t paddedRows = rows % 2 == 0 ? rows + 3 : (rows + 15) / 16 * 16;
     const BlockFormat format{.aK = isPacked ? paddedRows : inA[K0],
-                             .bN = isPacked ? columns + 5 : inB[N0],
+                             .bN = isInPanels ? 0
+                                   : isPacked ? columns + 5
+                                              : inB[N0],
+                             .bInPanels = isInPanels,
                              .panelDims = panelDims,
                              .panelCount = panelCount,
                              .panelRows = panelRows,
@@ -124,7 +158,11 @@ public:
       std::vector<T> packedA, packedB;
       if (isPacked) {
         packedA.assign(static_cast<std::size_t>(panels * format.aPanel), kUntouched);
-        packedB.assign(static_cast<std::size_t>(format.bN * counts[N0] * counts[N1]), kUntouched);
+        // Columns of B in scratch, or of panels.
+        const int64_t n01 = counts[N0] * counts[N1], inPanel = tiles::kPanelColumns;
+        const int64_t elementsOfB =
+            isInPanels ? (n01 + inPanel - 1) / inPanel * inPanel * columns : format.bN * n01;
+        packedB.assign(static_cast<std::size_t>(elementsOfB), kUntouched);
         kernel.packA(packedA.data(), a.data(), m, k);
         kernel.packB(packedB.data(), b.data(), k, n);
       }
@@ -140,18 +178,6 @@ public:
     });
   }
 
-  void check() {
-    Sizes ones;
-    ones.fill(1);
-    std::vector<T> expected(c.size(), kUntouched);
-    forEach(ones, extents, [&](const Sizes &at) {
-      T &sum = expected[static_cast<std::size_t>(offset(at))];
-      sum = (sum == kUntouched ? T(0) : sum) + elementA(at) * elementB(at);
-    });
-    ASSERT_EQ(c, expected);
-  }
-
-private:
   static constexpr T kUntouched = std::numeric_limits<T>::max();
   static constexpr int64_t kBeyond = 64; ///< elements after C
 

@@ -1,0 +1,183 @@
+//===- BlockPacking.cpp - how blocks of A and B are packed ------------------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "einsumc/BlockKernel.h"
+
+#include "BlockLoops.h"
+#include "CopyLoops.h"
+#include "NarrowTranspose.h"
+
+#include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace einsumc {
+
+namespace {
+
+using tiles::kPanelColumns;
+
+/// Adds the loops that copy indices of dims, the first the fastest, from a tensor to where they lie
+/// \p apart elements from each other in scratch. Returns how far apart those of further dims do.
+int64_t addDims(BlockLoops &loops, std::span<const BlockDim> dims, std::span<const int64_t> counts,
+                int64_t BlockDim::*inTensor, int64_t apart) {
+  for (std::size_t d = 0; d < counts.size(); apart *= counts[d++])
+    loops.add(counts[d], apart, dims[d].*inTensor);
+  return apart;
+}
+
+template <class T>
+void copyOperand(bool isFromMemory, T *target, const T *source, const BlockLoops &loops) noexcept {
+  if (isFromMemory)
+    copyFromMemory<T>(target, source, loops);
+  else
+    copyStrided<T>(target, source, loops);
+}
+
+/// A part of panels that end in the midst of dims: so many indices of a dim in each of so many
+/// panels, from the index \p at of one on.
+struct PanelPart {
+  int64_t panel, at, indices, panels;
+  int64_t from; ///< of the first index, in elements of the tensor
+};
+
+/// Calls body(part) for all indices of the first of \p dims, for each of the others: whole panels
+/// together, and pieces where panels begin or end with other indices.
+/// \pre there is a dim
+template <class Body>
+void forEachPanelPart(std::span<const BlockDim> dims, std::span<const int64_t> counts,
+                      int64_t BlockDim::*inTensor, int64_t inPanel, Body &&body) {
+  std::array<Loop, LoopNest::kMaxLoops> outer;
+  const int64_t count = counts[0];
+  int64_t step = count;
+  for (std::size_t d = 1; d < dims.size(); step *= counts[d++])
+    outer[d - 1] = {counts[d], step, dims[d].*inTensor};
+  forEachStep({outer.data(), dims.size() - 1}, [&](int64_t index, int64_t from) {
+    for (int64_t done = 0; done < count;) {
+      PanelPart part = {(index + done) / inPanel, (index + done) % inPanel, inPanel, 1,
+                        from + done * dims[0].*inTensor};
+      if (part.at == 0 && count - done >= inPanel)
+        part.panels = (count - done) / inPanel;
+      else
+        part.indices = std::min(count - done, inPanel - part.at);
+      body(part);
+      done += part.indices * part.panels;
+    }
+  });
+}
+
+} // namespace
+
+template <class T>
+void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
+                           Counts batch) const noexcept {
+  if (format.panelRows > 0)
+    return packAcross(target, source, m, k, batch);
+  // Whole panels, then those with the rest of the dim that is cut.
+  const std::size_t cutDim = format.panelDims - 1;
+  const std::span dims(sideM.dims);
+  const int64_t indices = m.begin()[cutDim], inA = dims[cutDim].inA;
+  const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
+  const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
+    BlockLoops loops;
+    addDims(loops, format.batch, batch, &BlockDim::inA, format.aBatch);
+    const int64_t to = addDims(loops, dims, {m.begin(), cutDim}, &BlockDim::inA, 1);
+    loops.add(count, to, inA);
+    loops.add(panels, format.aPanel, format.panelCount * inA);
+    addDims(loops, dims.subspan(cutDim + 1), {m.begin() + cutDim + 1, m.end()}, &BlockDim::inA,
+            format.aPanel * (whole + (rest > 0 ? 1 : 0)));
+    addDims(loops, sideK.dims, k, &BlockDim::inA, format.aK);
+    copyOperand<T>(format.aFromMemory, target + firstPanel * format.aPanel,
+                   source + firstPanel * format.panelCount * inA, loops);
+  };
+  if (whole > 0)
+    copyPart(format.panelCount, whole, 0);
+  if (rest > 0)
+    copyPart(rest, 1, whole);
+}
+
+template <class T>
+void BlockKernel<T>::packAcross(T *target, const T *source, Counts m, Counts k,
+                                Counts batch) const noexcept {
+  BlockLoops others;
+  addDims(others, format.batch, batch, &BlockDim::inA, format.aBatch);
+  addDims(others, sideK.dims, k, &BlockDim::inA, format.aK);
+  const int64_t inA = sideM.dims.front().inA;
+  forEachPanelPart(sideM.dims, m, &BlockDim::inA, format.panelRows, [&](const PanelPart &part) {
+    BlockLoops loops = others;
+    loops.add(part.indices, 1, inA);
+    loops.add(part.panels, format.aPanel, part.indices * inA);
+    copyOperand<T>(format.aFromMemory, target + part.panel * format.aPanel + part.at,
+                   source + part.from, loops);
+  });
+}
+
+template <class T>
+void BlockKernel<T>::packB(T *target, const T *source, Counts k, Counts n,
+                           Counts batch) const noexcept {
+  if (format.bInPanels)
+    return packColumnPanels(target, source, k, n, batch);
+  BlockLoops loops;
+  addDims(loops, format.batch, batch, &BlockDim::inB, format.bBatch);
+  addDims(loops, sideK.dims, k, &BlockDim::inB, 1);
+  addDims(loops, sideN.dims, n, &BlockDim::inB, format.bN);
+  copyOperand<T>(format.bFromMemory, target, source, loops);
+}
+
+/// Columns that are contiguous along k are transposed, panel by panel.
+template <class T>
+void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Counts n,
+                                      Counts batch) const noexcept {
+  const std::span<const int64_t> sums(k);
+  const bool isTransposed = !sums.empty() && sideK.dims.front().inB == 1 && sums[0] > 1;
+  BlockLoops others;
+  addDims(others, format.batch, batch, &BlockDim::inB, format.bBatch);
+  const int64_t first = isTransposed ? sums[0] : 1;
+  const int64_t panel =
+      addDims(others, std::span(sideK.dims).subspan(isTransposed ? 1 : 0),
+              sums.subspan(isTransposed ? 1 : 0), &BlockDim::inB, kPanelColumns * first);
+  const int64_t inB = sideN.dims.empty() ? 0 : sideN.dims.front().inB;
+  const auto copyPart = [&](const PanelPart &part) {
+    T *const to = target + part.panel * panel + part.at;
+    const T *const from = source + part.from;
+    if (isTransposed) {
+      const Loop columns = {part.indices, 1, inB}, rows = {first, kPanelColumns, 1};
+      const LoopNest nest{std::span<const CopyLoop>(others)};
+      for (int64_t i = 0; i < part.panels; ++i)
+        forEachStep(nest.loops(), [&](int64_t toRows, int64_t fromRows) {
+          const T *const panelFrom = from + i * part.indices * inB + fromRows;
+          // No prefetcher follows so many short rows.
+          for (int64_t column = part.indices; column < 2 * part.indices; ++column)
+            prefetchRow(panelFrom + column * inB, first);
+          transposeNear<T, Overwrite>(to + i * panel + toRows, panelFrom, columns, rows);
+        });
+      return;
+    }
+    BlockLoops loops = others;
+    loops.add(part.indices, 1, inB);
+    loops.add(part.panels, panel, part.indices * inB);
+    copyOperand<T>(format.bFromMemory, to, from, loops);
+  };
+  if (sideN.dims.empty())
+    copyPart({0, 0, 1, 1, 0});
+  else
+    forEachPanelPart(sideN.dims, n, &BlockDim::inB, kPanelColumns, copyPart);
+}
+
+template void BlockKernel<float>::packA(float *, const float *, Counts, Counts,
+                                        Counts) const noexcept;
+template void BlockKernel<double>::packA(double *, const double *, Counts, Counts,
+                                         Counts) const noexcept;
+template void BlockKernel<float>::packB(float *, const float *, Counts, Counts,
+                                        Counts) const noexcept;
+template void BlockKernel<double>::packB(double *, const double *, Counts, Counts,
+                                         Counts) const noexcept;
+
+} // namespace einsumc
