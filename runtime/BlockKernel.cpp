@@ -64,9 +64,9 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .inRuns = inRuns});
   // Columns that are next to each other in C are written together: tiles have all of them, or as
   // many times as many as go.
-  const bool mayEndAnywhere = !format.bInPanels || sideN.hasRunsOfPanels(kPanelColumns);
+  const bool doRunsEndPanels = !format.bInPanels || sideN.hasRunsOfPanels(kPanelColumns);
   const int64_t run =
-      areColumnsTogether && mayEndAnywhere ? std::min(sideN.runLength(0), kMostN) : 1;
+      areColumnsTogether && doRunsEndPanels ? std::min(sideN.runLength(0), kMostN) : 1;
   sideN.cut({.longest = kMostN / run * run,
              .multiple = run > 1 && run < kMostN ? run : kStepN,
              .inRuns = inRuns || run == kMostN});

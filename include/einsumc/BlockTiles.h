@@ -38,8 +38,8 @@ inline constexpr int64_t kLeastPieceBytes = 512;
 /// A block of C in scratch has the order in which tiles are written where a batch has so many bytes
 /// of C next to each other: the copy exchanges dims in any case.
 inline constexpr int64_t kLongBatchBytes = 64;
-/// Columns of a panel of packed B. The sums of as many vectors of A as panels of it have, or of
-/// half as many with few registers, just fill these.
+/// Columns of a panel of packed B: those of a block in registers with all vectors of a panel of A,
+/// or half of them where registers are few.
 inline constexpr int kPanelColumns = 6;
 /// Columns of a panel of B where A is fetched from memory during the product.
 inline constexpr int64_t kFetchingColumns = 24;
