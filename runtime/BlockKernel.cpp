@@ -106,7 +106,7 @@ template <class T> void BlockKernel<T>::placeInScratch() {
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
   if (format.scratchColumn > 0)
     return Result::Direct;
-  // Tiles begin where panels do.
+  // A tile begins with a panel, so runs that end within one go through the buffer.
   if (format.bInPanels && !sideN.hasRunsOfPanels(kPanelColumns))
     return Result::Buffered;
   if (format.panelRows > 0 || sideM.strideInC() != 1 ||

@@ -54,6 +54,8 @@ struct PanelPart {
 template <class Body>
 void forEachPanelPart(std::span<const BlockDim> dims, std::span<const int64_t> counts,
                       int64_t BlockDim::*inTensor, int64_t inPanel, Body &&body) {
+  if (std::find(counts.begin(), counts.end(), 0) != counts.end())
+    return;
   std::array<Loop, LoopNest::kMaxLoops> outer;
   const int64_t count = counts[0];
   int64_t step = count;
@@ -131,25 +133,27 @@ void BlockKernel<T>::packB(T *target, const T *source, Counts k, Counts n,
   copyOperand<T>(format.bFromMemory, target, source, loops);
 }
 
-/// Columns that are contiguous along k are transposed, panel by panel.
+/// Columns that are contiguous along the first dim of k are transposed, panel by panel.
 template <class T>
 void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Counts n,
                                       Counts batch) const noexcept {
   const std::span<const int64_t> sums(k);
-  const bool isTransposed = !sums.empty() && sideK.dims.front().inB == 1 && sums[0] > 1;
+  const bool isTransposed = !sums.empty() && sideK.dims.front().inB == 1 && sums[0] >= kPacket<T>;
   BlockLoops others;
   addDims(others, format.batch, batch, &BlockDim::inB, format.bBatch);
   const int64_t first = isTransposed ? sums[0] : 1;
   const int64_t panel =
       addDims(others, std::span(sideK.dims).subspan(isTransposed ? 1 : 0),
               sums.subspan(isTransposed ? 1 : 0), &BlockDim::inB, kPanelColumns * first);
+  const LoopNest nest{std::span<const CopyLoop>(others)};
+  if (nest.empty())
+    return;
   const int64_t inB = sideN.dims.empty() ? 0 : sideN.dims.front().inB;
   const auto copyPart = [&](const PanelPart &part) {
     T *const to = target + part.panel * panel + part.at;
     const T *const from = source + part.from;
     if (isTransposed) {
       const Loop columns = {part.indices, 1, inB}, rows = {first, kPanelColumns, 1};
-      const LoopNest nest{std::span<const CopyLoop>(others)};
       for (int64_t i = 0; i < part.panels; ++i)
         forEachStep(nest.loops(), [&](int64_t toRows, int64_t fromRows) {
           const T *const panelFrom = from + i * part.indices * inB + fromRows;

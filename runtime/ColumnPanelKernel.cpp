@@ -61,7 +61,7 @@ constexpr auto kBlocks = tableOfBlocks<Block<T>, kMostVectors, kMostColumns>(
 template <class T>
 void multiplyColumnPanels(const TileShape &s, const T *a, const T *b, T *c) noexcept {
   constexpr int kLanes = simd::kLanes<T>, kRows = kMostVectors * kLanes;
-  // Rows of A stay in the first-level cache while the panels pass by.
+  // Few rows of A, which stay in a near cache, meet all panels.
   for (int64_t m = 0; m < s.m; m += kRows) {
     const auto rows = static_cast<int>(std::min<int64_t>(s.m - m, kRows));
     const int vectors = ceilDiv(rows, kLanes), tail = rows - (vectors - 1) * kLanes;

@@ -55,8 +55,9 @@ public:
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
-    nest.rightInPanels = hasFewRegisters && blocks.packsRight && !blocks.fetchesLeft &&
-                         blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns;
+    nest.rightInPanels = hasFewRegisters && blocks.packsLeft && blocks.packsRight &&
+                         blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns &&
+                         doTilesBeginPanels() && arePanelsPackedByRows();
     addLoops();
   }
 
@@ -65,6 +66,25 @@ private:
   static constexpr int64_t kBytesOfMany = 64;
   /// LIBXSMM's kernels are as fast for shorter sums, which rather go through a buffer.
   static constexpr int64_t kLeastSums = 48;
+
+  /// Whether tiles of the result, which end with its runs along n, begin where panels of columns
+  /// do.
+  bool doTilesBeginPanels() const {
+    const SideDim &first = nest.n.dims.front();
+    const auto isWhole = [](int64_t columns) { return columns % tiles::kPanelColumns == 0; };
+    return nest.n.dims.size() == 1 || nest.sumsInScratch ||
+           (isWhole(first.count) && isWhole(dims.extent(first.dim) % first.count));
+  }
+
+  /// Whether panels of columns, for which R is gone through along the first dims of n and k, get
+  /// neighbours in it.
+  bool arePanelsPackedByRows() const {
+    const auto isRow = [&](const NestSide &side) {
+      return dims.isUnit(Role::B, side.dims.front().dim) &&
+             side.dims.front().count >= 2 * tiles::kPanelColumns;
+    };
+    return nest.c.dims.empty() && (isRow(nest.n) || isRow(nest.k));
+  }
 
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;

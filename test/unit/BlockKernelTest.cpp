@@ -418,26 +418,29 @@ TYPED_TEST(BlockKernelTest, BatchOfTwoDims) {
   constexpr int64_t kM = 9, kN = 5, kK = 4, kP = 5, kCountP = 3, kQ = 2, kRows = 16;
   constexpr int64_t kBatch = kP * kQ;
   for (const bool isInScratch : {false, true}) {
+    const bool isInPanels = isInScratch; // Of B, the only one.
+    const int64_t blockOfB = kK * (isInPanels ? tiles::kPanelColumns : kN);
     // A[m,k,q,p], B[n,k,p,q], C[q,n,p,m]
     const BlockKernel<TypeParam> kernel(
         {{kM, kM, kBatch * kK, 0, 1}}, {{kN, kN, 0, kBatch * kK, kM * kP}},
         {{kK, kK, kBatch, kBatch, 0}},
         {.aK = kRows,
          .bN = kK,
+         .bInPanels = isInPanels,
          .panelDims = 1,
          .panelCount = kM,
          .aPanel = kRows * kK,
          .resultInScratch = isInScratch,
          .batch = {{kCountP, kP, 1, kQ, kM}, {kQ, kQ, kP, 1, kM * kP * kN}},
          .aBatch = kRows * kK,
-         .bBatch = kK * kN});
+         .bBatch = blockOfB});
     std::vector<TypeParam> a(kM * kK * kBatch), b(kN * kK * kBatch), c(kM * kN * kBatch, -1);
     std::iota(a.begin(), a.end(), TypeParam(1));
     std::iota(b.begin(), b.end(), TypeParam(1));
     for (int64_t first = 0; first < kP; first += kCountP) {
       const int64_t count = std::min(kCountP, kP - first);
       std::vector<TypeParam> packedA(kRows * kK * kCountP * kQ, -7);
-      std::vector<TypeParam> packedB(kK * kN * kCountP * kQ, -7);
+      std::vector<TypeParam> packedB(static_cast<std::size_t>(blockOfB * kCountP * kQ), -7);
       std::vector<TypeParam> scratch(kM * kN * kCountP * kQ, -7);
       kernel.packA(packedA.data(), a.data() + first, {kM}, {kK}, {count, kQ});
       kernel.packB(packedB.data(), b.data() + first * kQ, {kK}, {kN}, {count, kQ});
@@ -516,6 +519,50 @@ TYPED_TEST(BlockKernelTest, SumsInScratch) {
           other.run(1, 24, 0, false, 24 * length + gap);
           other.check();
         }
+}
+
+/// Panels of columns of an n of three dims, of the last of which a block has a part, and of sides
+/// without dims.
+TYPED_TEST(BlockKernelTest, PanelsOfColumns) {
+  constexpr int64_t kM = 5, kN0 = 4, kN1 = 3, kN2 = 5, kCount2 = 3, kK = 20, kN = kN0 * kN1 * kN2;
+  // A[k,m], B[n1,n2,n0,k], C[n2,n1,n0,m]
+  const BlockKernel<TypeParam> kernel({{kM, kM, 1, 0, 1}},
+                                      {{kN0, kN0, 0, kK, kM},
+                                       {kN1, kN1, 0, kK * kN0 * kN2, kM * kN0},
+                                       {kCount2, kN2, 0, kK * kN0, kM * kN0 * kN1}},
+                                      {{kK, kK, kM, 1, 0}}, {.aK = kM, .bInPanels = true});
+  std::vector<TypeParam> a(kM * kK), b(kN * kK), c(kM * kN, -1);
+  std::iota(a.begin(), a.end(), TypeParam(1));
+  std::iota(b.begin(), b.end(), TypeParam(1));
+  for (int64_t first = 0; first < kN2; first += kCount2) {
+    const int64_t count = std::min(kCount2, kN2 - first), panels = (kN0 * kN1 * count + 5) / 6;
+    std::vector<TypeParam> packedB(static_cast<std::size_t>(panels * 6 * kK), -7);
+    kernel.packB(packedB.data(), b.data() + first * kK * kN0, {kK}, {kN0, kN1, count});
+    kernel(a.data(), packedB.data(), c.data() + first * kM * kN0 * kN1, nullptr, {kM},
+           {kN0, kN1, count}, {kK}, false);
+  }
+  for (int64_t n2 = 0; n2 < kN2; ++n2)
+    for (int64_t n1 = 0; n1 < kN1; ++n1)
+      for (int64_t n0 = 0; n0 < kN0; ++n0)
+        for (int64_t m = 0; m < kM; ++m) {
+          TypeParam sum = 0;
+          for (int64_t k = 0; k < kK; ++k)
+            sum += a[static_cast<std::size_t>(k * kM + m)] *
+                   b[static_cast<std::size_t>(((n1 * kN2 + n2) * kN0 + n0) * kK + k)];
+          ASSERT_EQ(c[static_cast<std::size_t>(((n2 * kN1 + n1) * kN0 + n0) * kM + m)], sum)
+              << m << " " << n0 << " " << n1 << " " << n2;
+        }
+
+  const BlockKernel<TypeParam> dot({}, {}, {{3, 3, 1, 2, 0}}, {.aK = 1, .bInPanels = true});
+  std::vector<TypeParam> panel(3 * 6, -7);
+  dot.packB(panel.data(), b.data(), {3}, {});
+  dot(a.data(), panel.data(), c.data(), nullptr, {}, {}, {3}, false);
+  EXPECT_EQ(c[0], 1 * 1 + 2 * 3 + 3 * 5);
+  const BlockKernel<TypeParam> outer({}, {{2, 2, 0, 3, 1}}, {}, {.aK = 1, .bInPanels = true});
+  outer.packB(panel.data(), b.data(), {}, {2});
+  outer(a.data() + 1, panel.data(), c.data(), nullptr, {}, {2}, {}, false);
+  EXPECT_EQ(c[0], 2 * 1);
+  EXPECT_EQ(c[1], 2 * 4);
 }
 
 TYPED_TEST(BlockKernelTest, SidesOfOneElement) {

@@ -1,11 +1,12 @@
-"""random_contractions.py SEED COUNT DTYPE [large|narrow|written|batched]: prints random contractions.
+"""random_contractions.py SEED COUNT DTYPE [large|narrow|written|batched|packed]: prints random contractions.
 
 Each has two to nine dims of random classes, extents and orders, up to some million multiplications:
 enough that blocks are cut, packed and have remainders along every dim. Large ones have three to
 five dims and an A beyond the caches, which is fetched during the product if B has few columns.
 Narrow ones lack rows, columns or sums, and have many dims of batches. Those that are written have few
 sums and a result beyond the caches, by far their largest tensor; batched ones have a batch dim among
-the two fastest of it, too.
+the two fastest of it, too. Packed ones have three to five dims, no batch, long sums, and enough rows and
+columns for blocks of both operands to be packed.
 """
 
 import math
@@ -15,6 +16,7 @@ import sys
 ITERATIONS = 3_000_000
 LARGE_ITERATIONS, LARGE_ELEMENTS = 30_000_000, 1_200_000
 NARROW_ITERATIONS = 50_000
+PACKED_SUMS, PACKED_ROWS = 48, 24
 WRITTEN_ELEMENTS, WRITTEN_SUMS = 4_400_000, 6
 CLASSES = {"C": "AB>", "M": "A>", "N": "B>", "K": "AB"}  # in which of A, B and the result
 
@@ -36,16 +38,22 @@ def draw_dims(generator, number, kind):
     is_large, is_narrow, is_batched = (kind == of for of in ("large", "narrow", "batched"))
     is_written = kind == "written" or is_batched
     is_long = is_large or is_written
+    has_few = is_large or kind == "packed"
     while True:
-        count = generator.randint(3, 5 if is_large else 7) if is_long else generator.randint(2, 9)
+        count = (generator.randint(3, 5 if has_few else 7) if is_long or has_few else
+                 generator.randint(2, 9))
         classes = generator.choices("CMNK", weights=[4 if is_narrow or is_batched else 1, 4, 4, 4],
                                     k=count)
         extents = extents_of(generator, count, LARGE_ITERATIONS if is_long else ITERATIONS)
-        if is_narrow and (set("MNK") <= set(classes) or math.prod(extents) < NARROW_ITERATIONS):
-            continue
 
         def size(of_classes):
             return math.prod(extent for extent, c in zip(extents, classes) if c in of_classes)
+
+        if kind == "packed" and not (size("C") == 1 and size("K") >= PACKED_SUMS and
+                                     size("M") >= PACKED_ROWS and size("N") >= PACKED_ROWS):
+            continue
+        if is_narrow and (set("MNK") <= set(classes) or math.prod(extents) < NARROW_ITERATIONS):
+            continue
 
         if is_written and (size("CMN") < max(WRITTEN_ELEMENTS, 2 * size("CMK") + 2 * size("CNK")) or
                            not 2 <= size("K") <= WRITTEN_SUMS):
