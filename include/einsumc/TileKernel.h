@@ -20,13 +20,13 @@ struct TileShape {
   int64_t aC = 0, aM = 0, aK = 0;
   int64_t bC = 0, bK = 0, bN = 0;
   int64_t cC = 0, cM = 0, cN = 0;
-  /// B lies in panels, one after the other, of tiles::kPanelColumns columns: these side by side for
-  /// every k. bK and bN mean nothing then, A and C are contiguous along m, and there is one c.
-  bool bInPanels = false;
   bool accumulate = false;
   /// C is too large to be found in a cache later: kernels that do little else than write it do so
   /// past the caches, unless they accumulate. endStoresPastCaches must follow.
   bool pastCaches = false;
+  /// B lies in panels, one after the other, of tiles::kPanelColumns columns: these side by side for
+  /// every k. bK and bN mean nothing then, A and C are contiguous along m, and there is one c.
+  bool bInPanels = false;
 };
 
 /// Must follow on each thread that wrote past the caches, before other threads may read it.
