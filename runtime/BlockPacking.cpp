@@ -9,12 +9,12 @@
 #include "BlockLoops.h"
 #include "CopyLoops.h"
 #include "NarrowTranspose.h"
+#include "PanelParts.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -39,40 +39,6 @@ void copyOperand(bool isFromMemory, T *target, const T *source, const BlockLoops
     copyFromMemory<T>(target, source, loops);
   else
     copyStrided<T>(target, source, loops);
-}
-
-/// A part of panels that end in the midst of dims: so many indices of a dim in each of so many
-/// panels, from the index \p at of one on.
-struct PanelPart {
-  int64_t panel, at, indices, panels;
-  int64_t from; ///< of the first index, in elements of the tensor
-};
-
-/// Calls body(part) for all indices of the first of \p dims, for each of the others: whole panels
-/// together, and pieces where panels begin or end with other indices.
-/// \pre there is a dim
-template <class Body>
-void forEachPanelPart(std::span<const BlockDim> dims, std::span<const int64_t> counts,
-                      int64_t BlockDim::*inTensor, int64_t inPanel, Body &&body) {
-  if (std::find(counts.begin(), counts.end(), 0) != counts.end())
-    return;
-  std::array<Loop, LoopNest::kMaxLoops> outer;
-  const int64_t count = counts[0];
-  int64_t step = count;
-  for (std::size_t d = 1; d < dims.size(); step *= counts[d++])
-    outer[d - 1] = {counts[d], step, dims[d].*inTensor};
-  forEachStep({outer.data(), dims.size() - 1}, [&](int64_t index, int64_t from) {
-    for (int64_t done = 0; done < count;) {
-      PanelPart part = {(index + done) / inPanel, (index + done) % inPanel, inPanel, 1,
-                        from + done * dims[0].*inTensor};
-      if (part.at == 0 && count - done >= inPanel)
-        part.panels = (count - done) / inPanel;
-      else
-        part.indices = std::min(count - done, inPanel - part.at);
-      body(part);
-      done += part.indices * part.panels;
-    }
-  });
 }
 
 } // namespace
@@ -113,11 +79,8 @@ void BlockKernel<T>::packAcross(T *target, const T *source, Counts m, Counts k,
   addDims(others, sideK.dims, k, &BlockDim::inA, format.aK);
   const int64_t inA = sideM.dims.front().inA;
   forEachPanelPart(sideM.dims, m, &BlockDim::inA, format.panelRows, [&](const PanelPart &part) {
-    BlockLoops loops = others;
-    loops.add(part.indices, 1, inA);
-    loops.add(part.panels, format.aPanel, part.indices * inA);
     copyOperand<T>(format.aFromMemory, target + part.panel * format.aPanel + part.at,
-                   source + part.from, loops);
+                   source + part.from, loopsOf(part, format.aPanel, inA, others));
   });
 }
 
@@ -139,17 +102,17 @@ void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Coun
                                       Counts batch) const noexcept {
   const std::span<const int64_t> sums(k);
   const bool isTransposed = !sums.empty() && sideK.dims.front().inB == 1 && sums[0] >= kPacket<T>;
+  const std::size_t inTransposes = isTransposed ? 1 : 0; // Dims of k.
   BlockLoops others;
   addDims(others, format.batch, batch, &BlockDim::inB, format.bBatch);
   const int64_t first = isTransposed ? sums[0] : 1;
-  const int64_t panel =
-      addDims(others, std::span(sideK.dims).subspan(isTransposed ? 1 : 0),
-              sums.subspan(isTransposed ? 1 : 0), &BlockDim::inB, kPanelColumns * first);
+  const int64_t panel = addDims(others, std::span(sideK.dims).subspan(inTransposes),
+                                sums.subspan(inTransposes), &BlockDim::inB, kPanelColumns * first);
   const LoopNest nest{std::span<const CopyLoop>(others)};
   if (nest.empty())
     return;
   const int64_t inB = sideN.dims.empty() ? 0 : sideN.dims.front().inB;
-  const auto copyPart = [&](const PanelPart &part) {
+  forEachPanelPart(sideN.dims, n, &BlockDim::inB, kPanelColumns, [&](const PanelPart &part) {
     T *const to = target + part.panel * panel + part.at;
     const T *const from = source + part.from;
     if (isTransposed) {
@@ -164,15 +127,8 @@ void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Coun
         });
       return;
     }
-    BlockLoops loops = others;
-    loops.add(part.indices, 1, inB);
-    loops.add(part.panels, panel, part.indices * inB);
-    copyOperand<T>(format.bFromMemory, to, from, loops);
-  };
-  if (sideN.dims.empty())
-    copyPart({0, 0, 1, 1, 0});
-  else
-    forEachPanelPart(sideN.dims, n, &BlockDim::inB, kPanelColumns, copyPart);
+    copyOperand<T>(format.bFromMemory, to, from, loopsOf(part, panel, inB, others));
+  });
 }
 
 template void BlockKernel<float>::packA(float *, const float *, Counts, Counts,

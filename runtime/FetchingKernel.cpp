@@ -10,6 +10,7 @@
 #include "CopyLoops.h"
 #include "EvenPieces.h"
 #include "FetchingTile.h"
+#include "PanelParts.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
 
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <span>
 
 namespace einsumc {
@@ -86,8 +88,7 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> n,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
-      columnsOfB(offsets(n, &BlockDim::inB)), columnsOfC(offsets(n, &BlockDim::inC)),
-      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
+      columnsOfC(offsets(n, &BlockDim::inC)), copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
       sumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
@@ -100,27 +101,23 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
 }
 
 template <class T> void FetchingKernel<T>::packB(T *target, const T *source) const noexcept {
-  const auto columns = static_cast<int64_t>(columnsOfB.size());
-  const auto k = static_cast<int64_t>(rowsOfA.size());
-  if (k == 0)
-    return;
-  // Columns along the first dim of n together, as many as are in one panel.
-  const int64_t together = dimsN.empty() ? 1 : dimsN.front().extent;
-  for (int64_t n = 0; n < columns;) {
-    const int64_t inPanel = n % kFetchingColumns;
-    const int64_t count =
-        std::min({together - n % together, kFetchingColumns - inPanel, columns - n});
-    BlockLoops loops;
-    loops.add(count, 1, dimsN.empty() ? 0 : dimsN.front().inB);
-    int64_t to = kFetchingColumns;
-    for (const BlockDim &dim : dimsK) {
-      loops.add(dim.extent, to, dim.inB);
-      to *= dim.extent;
-    }
-    copyStrided<T>(target + (n - inPanel) * k + inPanel,
-                   source + columnsOfB[static_cast<std::size_t>(n)], loops);
-    n += count;
+  Counts extents;
+  std::transform(dimsN.begin(), dimsN.end(), extents.begin(), std::mem_fn(&BlockDim::extent));
+  BlockLoops sums;
+  int64_t panel = kFetchingColumns;
+  for (const BlockDim &dim : dimsK) {
+    sums.add(dim.extent, panel, dim.inB);
+    panel *= dim.extent;
   }
+  if (panel == 0)
+    return;
+  const int64_t inB = dimsN.empty() ? 0 : dimsN.front().inB;
+  const auto copyPart = [&](const PanelPart &part) {
+    copyStrided<T>(target + part.panel * panel + part.at, source + part.from,
+                   loopsOf(part, panel, inB, sums));
+  };
+  forEachPanelPart(dimsN, std::span(extents).first(dimsN.size()), &BlockDim::inB, kFetchingColumns,
+                   copyPart);
 }
 
 template <class T>

@@ -27,15 +27,11 @@ TileShape exchangeOperands(const TileShape &s) {
 }
 
 bool shouldExchange(const TileShape &s) {
-  if (s.bInPanels)
-    return false;
   const bool isMRow = isRow(s.m, s.cM), isNRow = isRow(s.n, s.cN);
   return isMRow != isNRow ? isNRow : s.m == 1 && s.n > 1;
 }
 
 template <class T> TileFunction<T> portableTile(const TileShape &s) {
-  if (s.bInPanels)
-    return multiplyColumnPanels<T>;
   if (isRow(s.m, s.aM) && s.cM == 1) {
     const bool areLongRows = s.n == 1 && s.k == 1 && s.m > kMostPanelBlock * simd::kLanes<T>;
     return areLongRows ? multiplyScaled<T> : multiplyPanels<T>;

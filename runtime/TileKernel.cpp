@@ -35,7 +35,7 @@ constexpr bool hasLongBlocks(int64_t /*vectors*/, int64_t /*k*/) { return true; 
 /// it does for long blocks of whole vectors while the first-level cache keeps its part of A, and
 /// for a single tile so small that the choice among blocks would take longer than the product.
 template <class T> bool isWorthGenerating(const TileShape &s) {
-  if (s.bInPanels || !isRow(s.m, s.cM) || s.n == 1)
+  if (!isRow(s.m, s.cM) || s.n == 1)
     return false;
 #ifdef __AVX512F__
   // A part of a vector costs what a whole one does; such machines have more cache, too.
@@ -91,6 +91,11 @@ template <class T> TileKernel<T>::TileKernel(const TileShape &shape) : tile(shap
   }
   if (shape.k == 0) {
     run = Runs::clear;
+    return;
+  }
+  if (shape.bInPanels) {
+    portable = multiplyColumnPanels<T>;
+    run = Runs::template portable<false>;
     return;
   }
   const bool isExchanged = shouldExchange(shape);

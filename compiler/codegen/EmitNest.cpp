@@ -167,19 +167,20 @@ private:
     kernel = scope.fresh("kernel");
     const Role left = nest.leftRole();
     std::vector<std::string> format;
-    if (nest.left == BlockAccess::Packed) {
-      const Panels panels = panelsOf(nest);
-      addField(format, "aK", std::to_string(panels.rows));
-      addRight(format);
+    const bool isLeftPacked = nest.left == BlockAccess::Packed;
+    const Panels panels = panelsOf(nest);
+    addField(format, "aK", isLeftPacked ? std::to_string(panels.rows) : strideAlong(left, nest.k));
+    if (nest.rightInPanels)
+      format.emplace_back(".bInPanels = true");
+    else
+      addField(format, "bN", columnStep());
+    if (isLeftPacked) {
       addField(format, "panelDims", std::to_string(nest.panelDims));
       addField(format, "panelCount", std::to_string(nest.panelCount));
       addField(format, "panelRows", std::to_string(nest.panelRows));
       addField(format, "aPanel", std::to_string(panels.stride));
       if (nest.leftFromMemory)
         format.emplace_back(".aFromMemory = true");
-    } else {
-      addField(format, "aK", strideAlong(left, nest.k));
-      addRight(format);
     }
     if (nest.right == BlockAccess::Packed && nest.rightFromMemory)
       format.emplace_back(".bFromMemory = true");
@@ -197,14 +198,6 @@ private:
       addBatch(format);
     emitKernelComment("Blocks of m x n x k");
     emitKernel("BlockKernel", format);
-  }
-
-  /// How R lies where the kernel reads it: the distance of columns, or that it is in panels.
-  void addRight(std::vector<std::string> &format) const {
-    if (nest.rightInPanels)
-      format.emplace_back(".bInPanels = true");
-    else
-      addField(format, "bN", columnStep());
   }
 
   /// The distance of columns of R where the kernel reads it.

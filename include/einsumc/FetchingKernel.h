@@ -123,10 +123,10 @@ private:
 
   std::vector<BlockDim> dimsM, dimsN, dimsK;
   FetchingFormat format;
-  bool areColumnsAligned = false;                                ///< in C, if the first one is
-  int64_t columnDistance = -1;                                   ///< in C, if all have the same
-  std::vector<int64_t> rowsOfA;                                  ///< by k: where a row begins
-  std::vector<int64_t> columnsOfB, columnsOfC, columnsOfScratch; ///< by n: where a column begins
+  bool areColumnsAligned = false;                    ///< in C, if the first one is
+  int64_t columnDistance = -1;                       ///< in C, if all have the same
+  std::vector<int64_t> rowsOfA;                      ///< by k: where a row begins
+  std::vector<int64_t> columnsOfC, columnsOfScratch; ///< by n: where a column begins
   bool copiesRows = false; ///< each block in registers, for all columns but its first
   int64_t sumsInPart = 1;  ///< at most
 };
