@@ -40,6 +40,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     : sideM(m), sideN(n), sideK(k), format(format) {
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
+  if (this->format.bPanelDims == 0)
+    this->format.bPanelDims = sideN.dims.size();
   if (isInScratch())
     placeInScratch();
   result = chooseResult();
@@ -64,12 +66,17 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .inRuns = inRuns});
   // Columns that are next to each other in C are written together: tiles have all of them, or as
   // many times as many as go.
-  const bool doRunsEndPanels = !format.bInPanels || sideN.hasRunsOfPanels(kPanelColumns);
   const int64_t run =
-      areColumnsTogether && doRunsEndPanels ? std::min(sideN.runLength(0), kMostN) : 1;
-  sideN.cut({.longest = kMostN / run * run,
-             .multiple = run > 1 && run < kMostN ? run : kStepN,
-             .inRuns = inRuns || run == kMostN});
+      areColumnsTogether && mayTilesEndRuns() ? std::min(sideN.runLength(0), kMostN) : 1;
+  Panels columns = {.longest = kMostN / run * run,
+                    .multiple = run > 1 && run < kMostN ? run : kStepN,
+                    .inRuns = inRuns || run == kMostN};
+  if (format.bInPanels && this->format.bPanelDims < sideN.dims.size()) {
+    columns.dims = this->format.bPanelDims;
+    columns.count = sideN.dims[columns.dims - 1].count;
+    columns.stride = sideN.panelsOf(kPanelColumns, columns.dims) * kPanelColumns;
+  }
+  sideN.cut(columns);
   if (areColumnsTogether && !format.bInPanels && mayJoinColumns<T>(sideM.runLength(0)))
     sideN.joinColumns(simd::kLanes<T>);
   fetchKernels();
@@ -103,13 +110,15 @@ template <class T> void BlockKernel<T>::placeInScratch() {
   }
 }
 
+/// A tile begins with a panel of B.
+template <class T> bool BlockKernel<T>::mayTilesEndRuns() const {
+  return !format.bInPanels || sideN.doRunsEndPanels(kPanelColumns, format.bPanelDims);
+}
+
 template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult() const {
   if (format.scratchColumn > 0)
     return Result::Direct;
-  // A tile begins with a panel, so runs that end within one go through the buffer.
-  if (format.bInPanels && !sideN.hasRunsOfPanels(kPanelColumns))
-    return Result::Buffered;
-  if (format.panelRows > 0 || sideM.strideInC() != 1 ||
+  if (!mayTilesEndRuns() || format.panelRows > 0 || sideM.strideInC() != 1 ||
       !sideM.hasLongRuns(kLeastRunVectorsM * simd::kLanes<T>) || !sideN.hasLongRuns(kLeastRunN))
     return Result::Buffered;
   // Stores past the caches must be of whole, aligned vectors.

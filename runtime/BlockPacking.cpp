@@ -112,9 +112,9 @@ void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Coun
   if (nest.empty())
     return;
   const int64_t inB = sideN.dims.empty() ? 0 : sideN.dims.front().inB;
-  forEachPanelPart(sideN.dims, n, &BlockDim::inB, kPanelColumns, [&](const PanelPart &part) {
-    T *const to = target + part.panel * panel + part.at;
-    const T *const from = source + part.from;
+  const auto copyPart = [&](T *panels, const T *tensor, const PanelPart &part) {
+    T *const to = panels + part.panel * panel + part.at;
+    const T *const from = tensor + part.from;
     if (isTransposed) {
       const Loop columns = {part.indices, 1, inB}, rows = {first, kPanelColumns, 1};
       for (int64_t i = 0; i < part.panels; ++i)
@@ -128,6 +128,18 @@ void BlockKernel<T>::packColumnPanels(T *target, const T *source, Counts k, Coun
       return;
     }
     copyOperand<T>(format.bFromMemory, to, from, loopsOf(part, panel, inB, others));
+  };
+  const auto dims = std::span(sideN.dims).first(format.bPanelDims);
+  const std::span<const int64_t> columns(n);
+  BlockLoops rest;
+  addDims(rest, std::span(sideN.dims).subspan(dims.size()), columns.subspan(dims.size()),
+          &BlockDim::inB, sideN.panelsOf(kPanelColumns, format.bPanelDims) * panel);
+  const LoopNest outer{std::span<const CopyLoop>(rest)};
+  if (outer.empty())
+    return;
+  forEachStep(outer.loops(), [&](int64_t to, int64_t at) {
+    forEachPanelPart(dims, columns.first(dims.size()), &BlockDim::inB, kPanelColumns,
+                     [&](const PanelPart &part) { copyPart(target + to, source + at, part); });
   });
 }
 

@@ -38,9 +38,10 @@ template <class T> int64_t BlockKernel<T>::Side::count(std::size_t dim, std::siz
   return isRest ? dims[dim].extent % dims[dim].count : dims[dim].count;
 }
 
-template <class T> int64_t BlockKernel<T>::Side::elements(std::size_t variant) const {
+template <class T>
+int64_t BlockKernel<T>::Side::elements(std::size_t variant, std::size_t firstDims) const {
   int64_t product = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d)
+  for (std::size_t d = 0; d < std::min(dims.size(), firstDims); ++d)
     product *= count(d, variant);
   return product;
 }
@@ -64,11 +65,17 @@ template <class T> bool BlockKernel<T>::Side::hasLongRuns(int64_t atLeast) const
   return true;
 }
 
-template <class T> bool BlockKernel<T>::Side::hasRunsOfPanels(int64_t indices) const {
+template <class T>
+bool BlockKernel<T>::Side::doRunsEndPanels(int64_t indices, std::size_t firstDims) const {
   for (std::size_t variant = 0; variant < variants.size(); ++variant)
-    if (runLength(variant) % indices != 0 && runLength(variant) < elements(variant))
+    if (runLength(variant) % indices != 0 && runLength(variant) < elements(variant, firstDims))
       return false;
   return true;
+}
+
+template <class T>
+int64_t BlockKernel<T>::Side::panelsOf(int64_t indices, std::size_t firstDims) const {
+  return ceilDiv(elements(0, firstDims), indices);
 }
 
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {

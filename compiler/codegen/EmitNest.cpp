@@ -170,9 +170,11 @@ private:
     const bool isLeftPacked = nest.left == BlockAccess::Packed;
     const Panels panels = panelsOf(nest);
     addField(format, "aK", isLeftPacked ? std::to_string(panels.rows) : strideAlong(left, nest.k));
-    if (nest.rightInPanels)
+    if (nest.rightInPanels) {
       format.emplace_back(".bInPanels = true");
-    else
+      if (nest.rightPanelDims < nest.n.dims.size())
+        addField(format, "bPanelDims", std::to_string(nest.rightPanelDims));
+    } else
       addField(format, "bN", columnStep());
     if (isLeftPacked) {
       addField(format, "panelDims", std::to_string(nest.panelDims));

@@ -9,12 +9,16 @@
 
 #include "compiler/lower/Nests.h"
 #include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <array>
 
 namespace einsumc {
 
@@ -23,7 +27,8 @@ namespace {
 class BlockNest {
 public:
   BlockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
-      : dims(dims), bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
+      : dims(dims), type(type), machine(machine),
+        bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
         panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
         hasFewRegisters(machine.vectorBytes < kBytesOfMany),
         blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
@@ -55,9 +60,9 @@ public:
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
-    nest.rightInPanels = hasFewRegisters && blocks.packsLeft && blocks.packsRight &&
-                         blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns &&
-                         doTilesBeginPanels() && arePanelsPackedByRows();
+    if (hasFewRegisters && blocks.packsLeft && blocks.packsRight && blocks.k >= kLeastSums &&
+        blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
+      chooseColumnPanels(areTilesInPlace(dims, type, machine, blocks) && !blocks.panelsAcross);
     addLoops();
   }
 
@@ -66,14 +71,33 @@ private:
   static constexpr int64_t kBytesOfMany = 64;
   /// LIBXSMM's kernels are as fast for shorter sums, which rather go through a buffer.
   static constexpr int64_t kLeastSums = 48;
+  static constexpr double kLeastRowBytes = 128;
 
-  /// Whether tiles of the result, which end with its runs along n, begin where panels of columns
-  /// do.
-  bool doTilesBeginPanels() const {
+  /// Tiles in place end with the result's runs along n, and begin with panels of columns: these
+  /// begin anew with runs that are no multiples of them, if the last ones then do not take too
+  /// long. Not for short rows of R in memory, of which panels would take parts one after the other.
+  void chooseColumnPanels(bool areTilesInPlace) {
     const SideDim &first = nest.n.dims.front();
-    const auto isWhole = [](int64_t columns) { return columns % tiles::kPanelColumns == 0; };
-    return nest.n.dims.size() == 1 || nest.sumsInScratch ||
-           (isWhole(first.count) && isWhole(dims.extent(first.dim) % first.count));
+    const std::array runs = {first.count, dims.extent(first.dim) % first.count};
+    const auto isWhole = [](int64_t run) { return run % tiles::kPanelColumns == 0; };
+    nest.rightPanelDims = nest.n.dims.size();
+    nest.rightInPanels =
+        nest.rightPanelDims == 1 || nest.sumsInScratch || llvm::all_of(runs, isWhole);
+    const bool hasShortRows = nest.rightFromMemory && dims.isUnit(Role::B, first.dim) &&
+                              toDouble(first.count) * bytesOfElement < kLeastRowBytes;
+    if (nest.rightInPanels || hasShortRows || (!areTilesInPlace && blocks.columnTogether == 0))
+      return;
+    nest.rightPanelDims = 1;
+    nest.rightInPanels = llvm::all_of(runs, isWorthPanels);
+  }
+
+  /// A panel of few columns takes as long as one of more, as sums wait for each other.
+  static bool isWorthPanels(int64_t run) {
+    constexpr int64_t kFew = 4;
+    constexpr double kLeastShare = 0.9;
+    const int64_t rest = run % tiles::kPanelColumns;
+    const int64_t columns = run - rest + (rest > 0 ? std::max(rest, kFew) : 0);
+    return toDouble(run) >= kLeastShare * toDouble(columns);
   }
 
   /// Whether panels of columns, for which R is gone through along the first dims of n and k, get
@@ -126,6 +150,8 @@ private:
   }
 
   const WorkDims &dims;
+  const ElementType type;
+  const Machine &machine;
   const double bytesOfElement;
   LocalNest &nest;
   const int64_t panelRows;

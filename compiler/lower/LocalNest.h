@@ -81,8 +81,10 @@ struct LocalNest {
   std::size_t panelDims = 0;
   int64_t panelCount = 0;
   int64_t panelRows = 0;
-  /// So is a packed block of R, of tiles::kPanelColumns indices of n as one; else of columns.
+  /// So is a packed block of R, of tiles::kPanelColumns indices of n; else of columns. Panels go on
+  /// through the first `rightPanelDims` dims of n, and begin anew for the others.
   bool rightInPanels = false;
+  std::size_t rightPanelDims = 0;
   /// Of a reordering nest: what it takes at a time, the innermost dim of a block first; how many of
   /// these dims are the vectors; and the elements of the blocks of L, R and C.
   NestSide block;

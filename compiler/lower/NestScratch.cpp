@@ -66,11 +66,14 @@ int64_t leftBatchStride(const LocalNest &nest) {
 
 int64_t rightBatchStride(const LocalNest &nest) {
   // Columns along k, or panels of columns.
-  const int64_t inPanel = nest.left == BlockAccess::Fetched ? tiles::kFetchingColumns
-                          : nest.rightInPanels              ? tiles::kPanelColumns
-                                                            : 0;
-  return apart(inPanel > 0 ? roundUp(nest.n.size(), inPanel) * nest.k.size()
-                           : columnStride(nest) * nest.n.size());
+  if (nest.left == BlockAccess::Fetched)
+    return apart(roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size());
+  if (!nest.rightInPanels)
+    return apart(columnStride(nest) * nest.n.size());
+  int64_t together = 1;
+  for (std::size_t d = 0; d < nest.rightPanelDims; ++d)
+    together *= nest.n.dims[d].count;
+  return apart(nest.n.size() / together * roundUp(together, tiles::kPanelColumns) * nest.k.size());
 }
 
 int64_t stepOf(const LocalNest &nest, std::size_t dim) {

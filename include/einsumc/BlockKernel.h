@@ -32,9 +32,11 @@ struct BlockDim {
 /// is.
 struct BlockFormat {
   int64_t aK = 0, bN = 0; ///< between neighbours along k and n; along m and k they are adjacent
-  /// A packed block of B is a row of panels, too, of tiles::kPanelColumns indices of n as one; bN
-  /// means nothing then. Else it is columns along k.
+  /// A packed block of B is a row of panels, too, of tiles::kPanelColumns indices of n; bN means
+  /// nothing then. Else it is columns along k. Panels go on from one dim of n to the next for the
+  /// first so many, and begin anew for the others; 0: for none.
   bool bInPanels = false;
+  std::size_t bPanelDims = 0;
   std::size_t panelDims = 0; ///< 0: all of A is one panel
   int64_t panelCount = 0;
   int64_t panelRows = 0;                         ///< above 0: panels end in the midst of dims
@@ -126,13 +128,17 @@ private:
 
     std::size_t variantOf(Counts counts) const noexcept;
     int64_t count(std::size_t dim, std::size_t variant) const;
-    int64_t elements(std::size_t variant) const;
+    /// Of the first so many dims.
+    int64_t elements(std::size_t variant, std::size_t firstDims = SIZE_MAX) const;
     /// Elements from the first on with one distance in C.
     int64_t runLength(std::size_t variant) const;
     /// Whether tiles within runs are long enough, in every variant.
     bool hasLongRuns(int64_t atLeast) const;
-    /// Whether those within runs fall into whole panels of so many indices, in every variant.
-    bool hasRunsOfPanels(int64_t indices) const;
+    /// Whether those end where panels of so many indices do, in every variant, if these go on only
+    /// through the first dims.
+    bool doRunsEndPanels(int64_t indices, std::size_t firstDims) const;
+    /// Panels of so many indices that go on from one to the next through the first dims.
+    int64_t panelsOf(int64_t indices, std::size_t firstDims) const;
     int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
     /// Cuts every variant into panels and these into tiles.
@@ -165,6 +171,8 @@ private:
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;
+  /// Whether tiles may end where runs of C do.
+  bool mayTilesEndRuns() const;
 
   Side sideM, sideN;
   Side sideK; ///< one tile a block

@@ -57,7 +57,8 @@ public:
   void run(std::size_t panelDims, int64_t panelCount = 1, int64_t panelRows = 0,
            bool isInScratch = false, int64_t scratchColumn = 0) {
     if (panelDims > 0 || panelRows > 0)
-      for (const BlockOfB form : {BlockOfB::Panels, BlockOfB::TransposedPanels}) {
+      for (const BlockOfB form :
+           {BlockOfB::Panels, BlockOfB::TransposedPanels, BlockOfB::PanelsOfFirstDim}) {
         run(form, panelDims, panelCount, panelRows, isInScratch, scratchColumn);
         check();
         c.assign(c.size(), kUntouched);
@@ -77,8 +78,9 @@ public:
   }
 
 private:
-  /// What B is packed into, if it is: panels also from a tensor that is contiguous along k.
-  enum class BlockOfB : uint8_t { Columns, Panels, TransposedPanels };
+  /// What B is packed into, if it is: panels also from a tensor that is contiguous along k, or that
+  /// begin anew for each index of the second dim.
+  enum class BlockOfB : uint8_t { Columns, Panels, TransposedPanels, PanelsOfFirstDim };
 
   void run(BlockOfB form, std::size_t panelDims, int64_t panelCount, int64_t panelRows,
            bool isInScratch, int64_t scratchColumn) {
@@ -120,6 +122,7 @@ private:
                                    : isPacked ? columns + 5
                                               : inB[N0],
                              .bInPanels = isInPanels,
+                             .bPanelDims = form == BlockOfB::PanelsOfFirstDim ? 1U : 0U,
                              .panelDims = panelDims,
                              .panelCount = panelCount,
                              .panelRows = panelRows,
@@ -160,8 +163,10 @@ private:
         packedA.assign(static_cast<std::size_t>(panels * format.aPanel), kUntouched);
         // Columns of B in scratch, or of panels.
         const int64_t n01 = counts[N0] * counts[N1], inPanel = tiles::kPanelColumns;
+        const int64_t together = form == BlockOfB::PanelsOfFirstDim ? counts[N0] : n01;
+        const int64_t inPanels = (together + inPanel - 1) / inPanel * inPanel * (n01 / together);
         const int64_t elementsOfB =
-            isInPanels ? (n01 + inPanel - 1) / inPanel * inPanel * columns : format.bN * n01;
+            (isInPanels ? inPanels : format.bN) * (isInPanels ? columns : n01);
         packedB.assign(static_cast<std::size_t>(elementsOfB), kUntouched);
         kernel.packA(packedA.data(), a.data(), m, k);
         kernel.packB(packedB.data(), b.data(), k, n);
@@ -525,34 +530,43 @@ TYPED_TEST(BlockKernelTest, SumsInScratch) {
 /// without dims.
 TYPED_TEST(BlockKernelTest, PanelsOfColumns) {
   constexpr int64_t kM = 5, kN0 = 4, kN1 = 3, kN2 = 5, kCount2 = 3, kK = 20, kN = kN0 * kN1 * kN2;
-  // A[k,m], B[n1,n2,n0,k], C[n2,n1,n0,m]
-  const BlockKernel<TypeParam> kernel({{kM, kM, 1, 0, 1}},
-                                      {{kN0, kN0, 0, kK, kM},
-                                       {kN1, kN1, 0, kK * kN0 * kN2, kM * kN0},
-                                       {kCount2, kN2, 0, kK * kN0, kM * kN0 * kN1}},
-                                      {{kK, kK, kM, 1, 0}}, {.aK = kM, .bInPanels = true});
-  std::vector<TypeParam> a(kM * kK), b(kN * kK), c(kM * kN, -1);
+  for (const std::size_t panelDims : {0, 1, 2, 3}) {
+    // A[k,m], B[n1,n2,n0,k], C[n2,n1,n0,m]
+    const BlockKernel<TypeParam> kernel({{kM, kM, 1, 0, 1}},
+                                        {{kN0, kN0, 0, kK, kM},
+                                         {kN1, kN1, 0, kK * kN0 * kN2, kM * kN0},
+                                         {kCount2, kN2, 0, kK * kN0, kM * kN0 * kN1}},
+                                        {{kK, kK, kM, 1, 0}},
+                                        {.aK = kM, .bInPanels = true, .bPanelDims = panelDims});
+    std::vector<TypeParam> a(kM * kK), b(kN * kK), c(kM * kN, -1);
+    std::iota(a.begin(), a.end(), TypeParam(1));
+    std::iota(b.begin(), b.end(), TypeParam(1));
+    for (int64_t first = 0; first < kN2; first += kCount2) {
+      const int64_t count = std::min(kCount2, kN2 - first);
+      const int64_t panels = panelDims == 1   ? kN1 * count
+                             : panelDims == 2 ? (kN0 * kN1 + 5) / 6 * count
+                                              : (kN0 * kN1 * count + 5) / 6;
+      std::vector<TypeParam> packedB(static_cast<std::size_t>(panels * 6 * kK), -7);
+      kernel.packB(packedB.data(), b.data() + first * kK * kN0, {kK}, {kN0, kN1, count});
+      kernel(a.data(), packedB.data(), c.data() + first * kM * kN0 * kN1, nullptr, {kM},
+             {kN0, kN1, count}, {kK}, false);
+    }
+    for (int64_t n2 = 0; n2 < kN2; ++n2)
+      for (int64_t n1 = 0; n1 < kN1; ++n1)
+        for (int64_t n0 = 0; n0 < kN0; ++n0)
+          for (int64_t m = 0; m < kM; ++m) {
+            TypeParam sum = 0;
+            for (int64_t k = 0; k < kK; ++k)
+              sum += a[static_cast<std::size_t>(k * kM + m)] *
+                     b[static_cast<std::size_t>(((n1 * kN2 + n2) * kN0 + n0) * kK + k)];
+            ASSERT_EQ(c[static_cast<std::size_t>(((n2 * kN1 + n1) * kN0 + n0) * kM + m)], sum)
+                << m << " " << n0 << " " << n1 << " " << n2;
+          }
+  }
+
+  std::vector<TypeParam> a(5), b(5), c(2, -1);
   std::iota(a.begin(), a.end(), TypeParam(1));
   std::iota(b.begin(), b.end(), TypeParam(1));
-  for (int64_t first = 0; first < kN2; first += kCount2) {
-    const int64_t count = std::min(kCount2, kN2 - first), panels = (kN0 * kN1 * count + 5) / 6;
-    std::vector<TypeParam> packedB(static_cast<std::size_t>(panels * 6 * kK), -7);
-    kernel.packB(packedB.data(), b.data() + first * kK * kN0, {kK}, {kN0, kN1, count});
-    kernel(a.data(), packedB.data(), c.data() + first * kM * kN0 * kN1, nullptr, {kM},
-           {kN0, kN1, count}, {kK}, false);
-  }
-  for (int64_t n2 = 0; n2 < kN2; ++n2)
-    for (int64_t n1 = 0; n1 < kN1; ++n1)
-      for (int64_t n0 = 0; n0 < kN0; ++n0)
-        for (int64_t m = 0; m < kM; ++m) {
-          TypeParam sum = 0;
-          for (int64_t k = 0; k < kK; ++k)
-            sum += a[static_cast<std::size_t>(k * kM + m)] *
-                   b[static_cast<std::size_t>(((n1 * kN2 + n2) * kN0 + n0) * kK + k)];
-          ASSERT_EQ(c[static_cast<std::size_t>(((n2 * kN1 + n1) * kN0 + n0) * kM + m)], sum)
-              << m << " " << n0 << " " << n1 << " " << n2;
-        }
-
   const BlockKernel<TypeParam> dot({}, {}, {{3, 3, 1, 2, 0}}, {.aK = 1, .bInPanels = true});
   std::vector<TypeParam> panel(3 * 6, -7);
   dot.packB(panel.data(), b.data(), {3}, {});
