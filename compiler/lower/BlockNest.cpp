@@ -29,8 +29,7 @@ public:
   BlockNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
       : dims(dims), type(type), machine(machine),
         bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
-        panelRows(BlockLimits(machine, sizeInBytes(type)).panelRows),
-        hasFewRegisters(machine.vectorBytes < kBytesOfMany),
+        limits(machine, sizeInBytes(type)),
         blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
     const auto isLarge = [&](Role role) {
       return dims.elements(role) * bytesOfElement >= tiles::kPastCachesBytes;
@@ -55,20 +54,18 @@ public:
     nest.resultThroughScratch = blocks.resultThroughScratch || blocks.sumsInScratch;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
-      nest.panelRows = panelRows;
+      nest.panelRows = limits.panelRows;
     else if (blocks.isPackedInScratch())
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
-    if (hasFewRegisters && blocks.packsLeft && blocks.packsRight && blocks.k >= kLeastSums &&
+    if (limits.hasFewRegisters && blocks.packsLeft && blocks.packsRight && blocks.k >= kLeastSums &&
         blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
       chooseColumnPanels(areTilesInPlace(dims, type, machine, blocks) && !blocks.panelsAcross);
     addLoops();
   }
 
 private:
-  /// Processors with vectors of so many bytes have registers for many sums.
-  static constexpr int64_t kBytesOfMany = 64;
   /// LIBXSMM's kernels are as fast for shorter sums, which rather go through a buffer.
   static constexpr int64_t kLeastSums = 48;
   static constexpr double kLeastRowBytes = 128;
@@ -127,8 +124,7 @@ private:
     const bool areColumnsTogether = blocks.columnTogether > 0 && nest.resultPastCaches;
     const BlockPanels panels =
         panelsOf(dims, blocks,
-                 areColumnsTogether ? panelRows / tiles::kPanelVectors * tiles::kMostPanelVectors
-                                    : panelRows);
+                 areColumnsTogether ? limits.lanes() * tiles::kMostPanelVectors : limits.panelRows);
     nest.panelDims = panels.dims;
     nest.panelCount = panels.count;
   }
@@ -154,8 +150,7 @@ private:
   const Machine &machine;
   const double bytesOfElement;
   LocalNest &nest;
-  const int64_t panelRows;
-  const bool hasFewRegisters;
+  const BlockLimits limits;
   const BlockChoice blocks;
 };
 

@@ -479,6 +479,8 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
+  constexpr int64_t kBytesOfMany = 64; // Such vectors come with registers for many sums.
+  hasFewRegisters = machine.vectorBytes < kBytesOfMany;
 }
 
 double BlockLimits::fullness(int64_t rows) const {

@@ -62,6 +62,7 @@ struct BlockLimits {
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
   bool isRightFar = false;       ///< that is as slow as memory
   int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+  bool hasFewRegisters = false;  ///< for sums: packed R is rather in panels, too
   /// Elements of the result along n with which L is streamed.
   static constexpr int64_t kFewColumns = 96;
   /// Elements of a block along m: beyond these, longer ones gain nothing.

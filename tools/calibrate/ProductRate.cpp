@@ -9,6 +9,7 @@
 #include "compiler/plan/BlockChoice.h"
 
 #include "einsumc/BlockKernel.h"
+#include "einsumc/BlockTiles.h"
 
 #include <omp.h>
 
@@ -27,14 +28,14 @@ enum : std::size_t { kM, kN, kK };
 class Product {
 public:
   Product(int64_t extent, const Machine &machine)
-      : extent(extent), panelRows(BlockLimits(machine, sizeof(float)).panelRows),
+      : extent(extent), limits(machine, sizeof(float)), panelRows(limits.panelRows),
         blocks(chooseBlocks(dimsOf(extent), ElementType::F32, machine, false)),
         left(extent * extent), right(extent * extent), result(extent * extent) {
     scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
 #pragma omp parallel
-    scratch[static_cast<std::size_t>(omp_get_thread_num())] =
-        std::make_unique<Scratch>(ceilDiv(blocks.counts[kM], panelRows) * panelStride(),
-                                  blocks.counts[kK] * blocks.counts[kN]);
+    scratch[static_cast<std::size_t>(omp_get_thread_num())] = std::make_unique<Scratch>(
+        ceilDiv(blocks.counts[kM], panelRows) * panelStride(),
+        blocks.counts[kK] * roundUp(blocks.counts[kN], tiles::kPanelColumns));
   }
 
   void run() const {
@@ -76,7 +77,9 @@ private:
   /// Panels do not compete for the same cache lines.
   int64_t panelStride() const { return panelRows * blocks.counts[kK] + 16; }
 
-  const int64_t extent, panelRows;
+  const int64_t extent;
+  const BlockLimits limits;
+  const int64_t panelRows;
   const BlockChoice blocks;
   const Array<float> left, right, result;
   std::vector<std::unique_ptr<Scratch>> scratch; ///< by thread
@@ -86,6 +89,7 @@ private:
       {{.count = blocks.counts[kK], .extent = extent, .inA = extent, .inB = 1}},
       {.aK = panelRows,
        .bN = blocks.counts[kK],
+       .bInPanels = limits.hasFewRegisters,
        .panelDims = 1,
        .panelCount = panelRows,
        .aPanel = panelStride(),
