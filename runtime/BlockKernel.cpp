@@ -36,12 +36,12 @@ template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
 template <class T>
 BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
-                            std::initializer_list<BlockDim> k, const BlockFormat &format)
-    : sideM(m), sideN(n), sideK(k), format(format) {
+                            std::initializer_list<BlockDim> k, const BlockFormat &given)
+    : sideM(m), sideN(n), sideK(k), format(given) {
+  if (format.bPanelDims == 0)
+    format.bPanelDims = sideN.dims.size();
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
-  if (this->format.bPanelDims == 0)
-    this->format.bPanelDims = sideN.dims.size();
   if (isInScratch())
     placeInScratch();
   result = chooseResult();
@@ -71,8 +71,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   Panels columns = {.longest = kMostN / run * run,
                     .multiple = run > 1 && run < kMostN ? run : kStepN,
                     .inRuns = inRuns || run == kMostN};
-  if (format.bInPanels && this->format.bPanelDims < sideN.dims.size()) {
-    columns.dims = this->format.bPanelDims;
+  if (format.bInPanels && format.bPanelDims < sideN.dims.size()) {
+    columns.dims = format.bPanelDims;
     columns.count = sideN.dims[columns.dims - 1].count;
     columns.stride = sideN.panelsOf(kPanelColumns, columns.dims) * kPanelColumns;
   }

@@ -15,10 +15,7 @@
 
 #include "einsumc/BlockTiles.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
-#include <array>
 
 namespace einsumc {
 
@@ -71,21 +68,40 @@ private:
   static constexpr double kLeastRowBytes = 128;
 
   /// Tiles in place end with the result's runs along n, and begin with panels of columns: these
-  /// begin anew with runs that are no multiples of them, if the last ones then do not take too
-  /// long. Not for short rows of R in memory, of which panels would take parts one after the other.
+  /// begin anew with runs that are no multiples of them, if the last one of each is rather full.
+  /// Not for short rows of R in memory, of which panels would take parts one after the other.
   void chooseColumnPanels(bool areTilesInPlace) {
     const SideDim &first = nest.n.dims.front();
-    const std::array runs = {first.count, dims.extent(first.dim) % first.count};
     const auto isWhole = [](int64_t run) { return run % tiles::kPanelColumns == 0; };
     nest.rightPanelDims = nest.n.dims.size();
-    nest.rightInPanels =
-        nest.rightPanelDims == 1 || nest.sumsInScratch || llvm::all_of(runs, isWhole);
+    nest.rightInPanels = nest.rightPanelDims == 1 || nest.sumsInScratch ||
+                         (isWhole(first.count) && isWhole(restOf(first)));
     const bool hasShortRows = nest.rightFromMemory && dims.isUnit(Role::B, first.dim) &&
                               toDouble(first.count) * bytesOfElement < kLeastRowBytes;
-    if (nest.rightInPanels || hasShortRows || (!areTilesInPlace && blocks.columnTogether == 0))
+    if (nest.rightInPanels || hasShortRows || !(areTilesInPlace || areColumnsTogether()))
       return;
-    nest.rightPanelDims = 1;
-    nest.rightInPanels = llvm::all_of(runs, isWorthPanels);
+    nest.rightPanelDims = dimsOfRun();
+    int64_t before = 1; // Indices of the run's dims but the last.
+    for (std::size_t d = 0; d + 1 < nest.rightPanelDims; ++d)
+      before *= nest.n.dims[d].count;
+    const SideDim &last = nest.n.dims[nest.rightPanelDims - 1];
+    nest.rightInPanels =
+        nest.rightPanelDims == nest.n.dims.size() ||
+        (isWorthPanels(before * last.count) && isWorthPanels(before * restOf(last)));
+  }
+
+  int64_t restOf(const SideDim &dim) const { return dims.extent(dim.dim) % dim.count; }
+
+  /// The first dims of n, along which tiles go on from one to the next where they are written.
+  std::size_t dimsOfRun() const {
+    const std::vector<SideDim> &n = nest.n.dims;
+    std::size_t count = 1;
+    // In scratch products of a batch may come in between.
+    while (!blocks.isPackedInScratch() && count < n.size() &&
+           dims.stride(Role::C, n[count].dim) ==
+               n[count - 1].count * dims.stride(Role::C, n[count - 1].dim))
+      ++count;
+    return count;
   }
 
   /// A panel of few columns takes as long as one of more, as sums wait for each other.
@@ -107,6 +123,8 @@ private:
     return nest.c.dims.empty() && (isRow(nest.n) || isRow(nest.k));
   }
 
+  bool areColumnsTogether() const { return blocks.columnTogether > 0 && nest.resultPastCaches; }
+
   NestSide side(DimClass dimClass, Role role) const {
     NestSide result;
     for (const std::size_t dim : dimsOfTask(dims, dimClass, role, blocks.taskCounts))
@@ -121,10 +139,9 @@ private:
   }
 
   void choosePanels() {
-    const bool areColumnsTogether = blocks.columnTogether > 0 && nest.resultPastCaches;
-    const BlockPanels panels =
-        panelsOf(dims, blocks,
-                 areColumnsTogether ? limits.lanes() * tiles::kMostPanelVectors : limits.panelRows);
+    const BlockPanels panels = panelsOf(
+        dims, blocks,
+        areColumnsTogether() ? limits.lanes() * tiles::kMostPanelVectors : limits.panelRows);
     nest.panelDims = panels.dims;
     nest.panelCount = panels.count;
   }

@@ -33,9 +33,10 @@ struct BlockDim {
 struct BlockFormat {
   int64_t aK = 0, bN = 0; ///< between neighbours along k and n; along m and k they are adjacent
   /// A packed block of B is a row of panels, too, of tiles::kPanelColumns indices of n; bN means
-  /// nothing then. Else it is columns along k. Panels go on from one dim of n to the next for the
-  /// first so many, and begin anew for the others; 0: for none.
+  /// nothing then. Else it is columns along k.
   bool bInPanels = false;
+  /// Panels of B take the indices of the first so many dims of n as one, and begin anew for each
+  /// index of the others: as many panels later as the largest block has for the first. 0: of all.
   std::size_t bPanelDims = 0;
   std::size_t panelDims = 0; ///< 0: all of A is one panel
   int64_t panelCount = 0;
@@ -98,7 +99,8 @@ private:
   };
   /// A part of a side that one kernel computes.
   struct Tile {
-    int64_t at = 0; ///< elements from the start of the block of A or B
+    int64_t at =
+        0; ///< from the start of the block: elements of A, columns of B, also such that pad
     int64_t toC = 0;
     std::size_t size = 0; ///< index into the side's sizes
     std::vector<Run> runs;
@@ -107,9 +109,9 @@ private:
 
   /// How a side lies in its packed block, and how tiles are cut from it.
   struct Panels {
-    std::size_t dims = 0; ///< 0: one panel
-    int64_t count = 0, rows = 0, stride = 0;
-    int64_t rowStride = 1; ///< between the indices in a panel
+    std::size_t dims = 0;                    ///< 0: one panel
+    int64_t count = 0, rows = 0, stride = 0; ///< as Tile::at
+    int64_t rowStride = 1;                   ///< between the indices in a panel
     int64_t longest = 1, multiple = 1;
     bool inRuns = false; ///< tiles end where runs do
   };
@@ -137,7 +139,7 @@ private:
     /// Whether those end where panels of so many indices do, in every variant, if these go on only
     /// through the first dims.
     bool doRunsEndPanels(int64_t indices, std::size_t firstDims) const;
-    /// Panels of so many indices that go on from one to the next through the first dims.
+    /// Panels of so many indices that the largest block has for the first dims as one.
     int64_t panelsOf(int64_t indices, std::size_t firstDims) const;
     int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;

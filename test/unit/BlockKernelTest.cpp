@@ -526,16 +526,19 @@ TYPED_TEST(BlockKernelTest, SumsInScratch) {
         }
 }
 
-/// Panels of columns of an n of three dims, of the last of which a block has a part, and of sides
-/// without dims.
+/// Panels of columns of an n of three dims, of the last of which a block has a part, that follow
+/// each other in C or not, and of sides without dims.
 TYPED_TEST(BlockKernelTest, PanelsOfColumns) {
   constexpr int64_t kM = 5, kN0 = 4, kN1 = 3, kN2 = 5, kCount2 = 3, kK = 20, kN = kN0 * kN1 * kN2;
-  for (const std::size_t panelDims : {0, 1, 2, 3}) {
-    // A[k,m], B[n1,n2,n0,k], C[n2,n1,n0,m]
+  for (int variant = 0; variant < 8; ++variant) {
+    const auto panelDims = static_cast<std::size_t>(variant / 2);
+    const int64_t inC1 = kM * kN0 * (variant % 2 == 0 ? 1 : kN2);
+    const int64_t inC2 = kM * kN0 * (variant % 2 == 0 ? kN1 : 1);
+    // A[k,m], B[n1,n2,n0,k], C[n2,n1,n0,m] or C[n1,n2,n0,m]
     const BlockKernel<TypeParam> kernel({{kM, kM, 1, 0, 1}},
                                         {{kN0, kN0, 0, kK, kM},
-                                         {kN1, kN1, 0, kK * kN0 * kN2, kM * kN0},
-                                         {kCount2, kN2, 0, kK * kN0, kM * kN0 * kN1}},
+                                         {kN1, kN1, 0, kK * kN0 * kN2, inC1},
+                                         {kCount2, kN2, 0, kK * kN0, inC2}},
                                         {{kK, kK, kM, 1, 0}},
                                         {.aK = kM, .bInPanels = true, .bPanelDims = panelDims});
     std::vector<TypeParam> a(kM * kK), b(kN * kK), c(kM * kN, -1);
@@ -548,8 +551,8 @@ TYPED_TEST(BlockKernelTest, PanelsOfColumns) {
                                               : (kN0 * kN1 * count + 5) / 6;
       std::vector<TypeParam> packedB(static_cast<std::size_t>(panels * 6 * kK), -7);
       kernel.packB(packedB.data(), b.data() + first * kK * kN0, {kK}, {kN0, kN1, count});
-      kernel(a.data(), packedB.data(), c.data() + first * kM * kN0 * kN1, nullptr, {kM},
-             {kN0, kN1, count}, {kK}, false);
+      kernel(a.data(), packedB.data(), c.data() + first * inC2, nullptr, {kM}, {kN0, kN1, count},
+             {kK}, false);
     }
     for (int64_t n2 = 0; n2 < kN2; ++n2)
       for (int64_t n1 = 0; n1 < kN1; ++n1)
@@ -559,8 +562,8 @@ TYPED_TEST(BlockKernelTest, PanelsOfColumns) {
             for (int64_t k = 0; k < kK; ++k)
               sum += a[static_cast<std::size_t>(k * kM + m)] *
                      b[static_cast<std::size_t>(((n1 * kN2 + n2) * kN0 + n0) * kK + k)];
-            ASSERT_EQ(c[static_cast<std::size_t>(((n2 * kN1 + n1) * kN0 + n0) * kM + m)], sum)
-                << m << " " << n0 << " " << n1 << " " << n2;
+            ASSERT_EQ(c[static_cast<std::size_t>(n2 * inC2 + n1 * inC1 + n0 * kM + m)], sum)
+                << variant << " " << m << " " << n0 << " " << n1 << " " << n2;
           }
   }
 
@@ -589,6 +592,11 @@ TYPED_TEST(BlockKernelTest, NothingToCompute) {
   const BlockKernel<TypeParam> kernel({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
                                       {.aK = 4, .bN = 2});
   kernel(nullptr, nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
+  const BlockKernel<TypeParam> noRows({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
+                                      {.aK = 4, .bInPanels = true});
+  std::vector<TypeParam> b(6, 1), panel(13, -7);
+  noRows.packB(panel.data(), b.data(), {2}, {3});
+  EXPECT_EQ(panel.back(), -7);
   const BlockKernel<TypeParam> noSums({{4, 4, 1, 0, 1}}, {{3, 3, 0, 2, 4}}, {{2, 0, 4, 1, 0}},
                                       {.aK = 4, .bN = 2, .accumulates = true, .scratchColumn = 4});
   noSums.copySums(nullptr, nullptr, {4}, {3}, false);
