@@ -99,8 +99,8 @@ private:
   };
   /// A part of a side that one kernel computes.
   struct Tile {
-    int64_t at =
-        0; ///< from the start of the block: elements of A, columns of B, also such that pad
+    /// From the start of the block: elements of A; columns of B, with those that pad panels.
+    int64_t at = 0;
     int64_t toC = 0;
     std::size_t size = 0; ///< index into the side's sizes
     std::vector<Run> runs;
