@@ -594,9 +594,10 @@ TYPED_TEST(BlockKernelTest, NothingToCompute) {
   kernel(nullptr, nullptr, nullptr, nullptr, {0}, {3}, {2}, false);
   const BlockKernel<TypeParam> noRows({{4, 0, 1, 0, 1}}, {{4, 3, 0, 2, 4}}, {{2, 2, 4, 1, 0}},
                                       {.aK = 4, .bInPanels = true});
-  std::vector<TypeParam> b(6, 1), panel(13, -7);
-  noRows.packB(panel.data(), b.data(), {2}, {3});
-  EXPECT_EQ(panel.back(), -7);
+  constexpr std::size_t kPanel = 2 * tiles::kPanelColumns;
+  std::vector<TypeParam> b(6, 1), panels(3 * kPanel, -7);
+  noRows.packB(panels.data(), b.data(), {2}, {3});
+  EXPECT_EQ(panels[kPanel], -7); // All columns are in one.
   const BlockKernel<TypeParam> noSums({{4, 4, 1, 0, 1}}, {{3, 3, 0, 2, 4}}, {{2, 0, 4, 1, 0}},
                                       {.aK = 4, .bN = 2, .accumulates = true, .scratchColumn = 4});
   noSums.copySums(nullptr, nullptr, {4}, {3}, false);

@@ -28,13 +28,13 @@ enum : std::size_t { kM, kN, kK };
 class Product {
 public:
   Product(int64_t extent, const Machine &machine)
-      : extent(extent), limits(machine, sizeof(float)), panelRows(limits.panelRows),
+      : extent(extent), limits(machine, sizeof(float)),
         blocks(chooseBlocks(dimsOf(extent), ElementType::F32, machine, false)),
         left(extent * extent), right(extent * extent), result(extent * extent) {
     scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
 #pragma omp parallel
     scratch[static_cast<std::size_t>(omp_get_thread_num())] = std::make_unique<Scratch>(
-        ceilDiv(blocks.counts[kM], panelRows) * panelStride(),
+        ceilDiv(blocks.counts[kM], limits.panelRows) * panelStride(),
         blocks.counts[kK] * roundUp(blocks.counts[kN], tiles::kPanelColumns));
   }
 
@@ -75,11 +75,10 @@ private:
   }
 
   /// Panels do not compete for the same cache lines.
-  int64_t panelStride() const { return panelRows * blocks.counts[kK] + 16; }
+  int64_t panelStride() const { return limits.panelRows * blocks.counts[kK] + 16; }
 
   const int64_t extent;
   const BlockLimits limits;
-  const int64_t panelRows;
   const BlockChoice blocks;
   const Array<float> left, right, result;
   std::vector<std::unique_ptr<Scratch>> scratch; ///< by thread
@@ -87,11 +86,11 @@ private:
       {{.count = blocks.counts[kM], .extent = extent, .inA = 1, .inC = 1}},
       {{.count = blocks.counts[kN], .extent = extent, .inB = extent, .inC = extent}},
       {{.count = blocks.counts[kK], .extent = extent, .inA = extent, .inB = 1}},
-      {.aK = panelRows,
+      {.aK = limits.panelRows,
        .bN = blocks.counts[kK],
        .bInPanels = limits.hasFewRegisters,
        .panelDims = 1,
-       .panelCount = panelRows,
+       .panelCount = limits.panelRows,
        .aPanel = panelStride(),
        .accumulates = true}};
 };
