@@ -6,6 +6,8 @@
 
 #include "CommunicationThread.h"
 
+#include "TeamBinding.h"
+
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -83,6 +85,7 @@ void CommunicationThread::wake() {
 }
 
 void CommunicationThread::work() {
+  runOnAnyCore();
   runOftenAndShortly();
   while (true) {
     CommunicationJob *current = nullptr;

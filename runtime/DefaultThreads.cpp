@@ -7,13 +7,13 @@
 #include "DefaultThreads.h"
 
 #include "CoreSet.h"
+#include "TeamBinding.h"
 
 #include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -24,26 +24,17 @@ namespace {
 /// it would take of the whole team: a hundredth over shared memory, a sixth over TCP.
 constexpr int kManyCores = 16, kManyOnOneHost = 100;
 
-/// The core sets of all ranks of this node.
-std::vector<cpu_set_t> coresOnNode(const Communicator &comm, const cpu_set_t &own) {
-  const std::unique_ptr<Communicator> node = comm.splitByNode();
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(node->size()));
-  checkMpi(
-      MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node->get()),
-      "MPI_Allgather");
-  return all;
-}
-
 } // namespace
 
 int defaultThreads(const Communicator &comm, CommunicationCore core) {
-  const cpu_set_t own = coresOfRank();
-  const std::vector<cpu_set_t> all = coresOnNode(comm, own);
+  const cpu_set_t &own = coresOfRank();
+  std::size_t rank = 0;
+  const std::vector<RankCores> all = gatherOnNode(comm, {.cores = own}, rank);
   const char *variable = std::getenv("OMP_NUM_THREADS");
   if (variable != nullptr && *variable != '\0')
     return omp_get_max_threads();
-  const auto sharing =
-      std::ranges::count_if(all, [&](const cpu_set_t &other) { return intersect(other, own); });
+  const auto sharing = std::ranges::count_if(
+      all, [&](const RankCores &other) { return intersect(other.cores, own); });
   const int cores = CPU_COUNT(&own) == 0
                         ? static_cast<int>(std::thread::hardware_concurrency() / all.size())
                         : CPU_COUNT(&own) / static_cast<int>(sharing);

@@ -18,6 +18,7 @@
 #include "Region.h"
 #include "SliceLoop.h"
 #include "Statistics.h"
+#include "TeamBinding.h"
 #include "TraceFile.h"
 #include "Verify.h"
 #include "VerifySlices.h"
@@ -111,6 +112,7 @@ private:
       print(describe(description, *session));
       return kSuccess;
     }
+    bindTeam(coresOfThreads(world, session->threads()));
     program = make(*session);
     const double made = MPI_Wtime();
     fillInputs();

@@ -9,6 +9,7 @@
 #include "CoreSet.h"
 #include "Format.h"
 #include "HostName.h"
+#include "TeamBinding.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -21,11 +22,17 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<RankPlace>);
 
-RankPlace ownPlace(int threads) {
+RankPlace ownPlace(const Communicator &comm, int threads) {
   RankPlace place;
   hostName().copy(place.host.data(), place.host.size() - 1);
   place.cores = coresOfRank();
   place.threads = threads;
+  const std::vector<int> bound = coresOfThreads(comm, threads);
+  place.hasCoreForEach = !bound.empty();
+  if (place.hasCoreForEach)
+    CPU_ZERO(&place.cores);
+  for (const int core : bound)
+    CPU_SET(static_cast<std::size_t>(core), &place.cores);
   place.binding = omp_get_proc_bind();
   place.places = omp_get_num_places();
   for (int i = 0; i < place.places; ++i) {
@@ -38,6 +45,8 @@ RankPlace ownPlace(int threads) {
 }
 
 std::string bindingText(const RankPlace &place) {
+  if (place.hasCoreForEach)
+    return "one a core";
   std::string how;
   switch (place.binding) {
   case omp_proc_bind_false:
@@ -236,7 +245,7 @@ std::string describePlaces(const std::vector<RankPlace> &places) {
 }
 
 std::vector<RankPlace> gatherPlaces(const Communicator &comm, int threads) {
-  const RankPlace own = ownPlace(threads);
+  const RankPlace own = ownPlace(comm, threads);
   std::vector<RankPlace> all(comm.rank() == 0 ? static_cast<std::size_t>(comm.size()) : 0);
   barrier(comm); // Late ranks are waited for politely.
   checkMpi(

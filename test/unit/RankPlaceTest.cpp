@@ -68,6 +68,13 @@ TEST(DescribePlaces, FoldsRanksThatAreAlike) {
             "1 core\n");
 }
 
+TEST(DescribePlaces, SaysWhereThreadsHaveCoresOfTheirOwn) {
+  RankPlace place = placeOf("a", {2, 3}, 2);
+  place.hasCoreForEach = true;
+  EXPECT_EQ(describePlaces({place}), "started on 1 rank on 1 host:\n"
+                                     "  rank 0 on a: cores 2-3, 2 threads, one a core\n");
+}
+
 TEST(DescribePlaces, WarnsOfMoreThreadsThanCores) {
   EXPECT_EQ(describePlaces({placeOf("a", {0, 1}, 2), placeOf("b", {0, 1}, 1),
                             placeOf("a", {1, 2}, 2), placeOf("b", {0, 1}, 1)}),

@@ -8,6 +8,7 @@
 
 #include "../../runtime/DefaultThreads.h"
 #include "../../runtime/OnRoot.h"
+#include "../../runtime/TeamBinding.h"
 #include "compiler/support/CommandLine.h"
 #include "einsumc/Communicator.h"
 #include "einsumc/Config.h"
@@ -131,8 +132,10 @@ int start(const CommandLine &line, int argc, char **argv) {
     Environment environment(&argc, &argv);
     const Communicator world(MPI_COMM_WORLD);
     isRoot = world.rank() == 0;
-    omp_set_num_threads(line.threads.getNumOccurrences() > 0 ? int{line.threads}
-                                                             : defaultThreads(world));
+    const int threads =
+        line.threads.getNumOccurrences() > 0 ? int{line.threads} : defaultThreads(world);
+    omp_set_num_threads(threads);
+    bindTeam(coresOfThreads(world, threads)); // As programs do.
     run(line, world);
     environment.endWith(kSuccess);
     return kSuccess;
