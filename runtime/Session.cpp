@@ -9,6 +9,7 @@
 #include "HostRanks.h"
 #include "einsumc/Program.h"
 #include "einsumc/Stepping.h"
+#include "einsumc/TeamTasks.h"
 
 #include <mpi.h>
 #include <omp.h>
@@ -20,7 +21,7 @@ namespace einsumc {
 
 Session::Session(MPI_Comm parent, int threads, InPlace inPlace)
     : communicator(parent), threadCount(threads > 0 ? threads : defaultThreads(communicator)),
-      poisonsReleased(isPoisonWanted()) {
+      shares(std::make_unique<TaskShares>(threadCount)), poisonsReleased(isPoisonWanted()) {
   if (inPlace == InPlace::Host)
     setNeighbours(std::make_unique<HostRanks>(communicator));
   omp_set_num_threads(threadCount); // Input is generated before the first run.

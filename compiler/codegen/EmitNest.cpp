@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/EmitNest.h"
 
+#include "compiler/codegen/EmitKernel.h"
 #include "compiler/codegen/EmitNode.h"
 #include "compiler/lower/NestScratch.h"
 #include "compiler/support/Text.h"
@@ -23,18 +24,12 @@ class NestEmitter {
 public:
   NestEmitter(const Tree &tree, const LocalNest &nest, NodeScope &scope, llvm::raw_ostream &members,
               llvm::raw_ostream &body)
-      : type(cppType(tree.elementType())), nest(nest), scope(scope), members(members), body(body),
-        scratch(planScratch(nest)), tracesBlocks(hasLargeBlocks(nest)) {}
+      : type(cppType(tree.elementType())), nest(nest), scope(scope), body(body),
+        scratch(planScratch(nest)), tracesBlocks(hasLargeBlocks(nest)),
+        takesTasks(isForTeam() && tracesBlocks && nest.firstTeamLoop == 0 && !nest.sumsInParallel),
+        kernel(emitKernel(tree, nest, scope, members)) {}
 
   void run() {
-    if (nest.kernel == NestKernel::Stream)
-      emitTileKernels();
-    else if (nest.kernel == NestKernel::Reorder)
-      emitReorderingKernel();
-    else if (nest.left == BlockAccess::Fetched)
-      emitFetchingKernel();
-    else
-      emitBlockKernel();
     for (const NestLoop &loop : nest.loops)
       indexNames.push_back(scope.fresh("i_", loop.dim));
     if (nest.sumsInParallel)
@@ -50,162 +45,9 @@ private:
     return nest.kernel == NestKernel::Block && (nest.loops.empty() || flops >= kTracedFlops);
   }
 
-  /// `.name = value`, unless that is the default 0.
-  static void addField(std::vector<std::string> &fields, const char *name,
-                       const std::string &value) {
-    if (value != "0")
-      fields.push_back(std::string(".") + name + " = " + value);
-  }
-
-  void emitKernelComment(const char *what) {
-    members << "/// " << what << ", m from " << scope.buffer(nest.leftRole()).name << ", n from "
-            << scope.buffer(nest.rightRole()).name << ".\n";
-  }
-
-  /// The stride of a role's tensor along a side of at most one dim.
-  std::string strideAlong(Role role, const NestSide &side) const {
-    if (side.dims.empty())
-      return "0";
-    return scope.stride(role, side.dims.front().dim);
-  }
-
-  void emitTileKernels() {
-    kernel = scope.fresh("kernels");
-    auto range = [&](const NestSide &side) {
-      return side.dims.empty() ? std::string("{}")
-                               : "{.tile = " + std::to_string(side.dims.front().count) +
-                                     ", .extent = " + scope.extent(side.dims.front().dim) + "}";
-    };
-    std::vector<std::string> fields;
-    const Role left = nest.leftRole();
-    const Role right = nest.rightRole();
-    addField(fields, "aC", strideAlong(left, nest.c));
-    addField(fields, "aM", strideAlong(left, nest.m));
-    addField(fields, "aK", strideAlong(left, nest.k));
-    addField(fields, "bC", strideAlong(right, nest.c));
-    addField(fields, "bK", strideAlong(right, nest.k));
-    addField(fields, "bN", strideAlong(right, nest.n));
-    addField(fields, "cC", strideAlong(Role::C, nest.c));
-    addField(fields, "cM", strideAlong(Role::C, nest.m));
-    addField(fields, "cN", strideAlong(Role::C, nest.n));
-    if (nest.resultPastCaches)
-      fields.emplace_back(".pastCaches = true");
-    emitKernelComment("Tiles of c x m x n x k");
-    members << "const ec::TileKernelSet<" << type << "> " << kernel << "{" << range(nest.c) << ", "
-            << range(nest.m) << ", " << range(nest.n) << ", " << range(nest.k) << ", {"
-            << join(fields, ", ") << "}};\n";
-  }
-
-  std::string blockDim(const SideDim &part) const {
-    std::vector<std::string> fields = {".count = " + std::to_string(part.count),
-                                       ".extent = " + scope.extent(part.dim)};
-    addField(fields, "inA", scope.stride(nest.leftRole(), part.dim));
-    addField(fields, "inB", scope.stride(nest.rightRole(), part.dim));
-    addField(fields, "inC", scope.stride(Role::C, part.dim));
-    return "{" + join(fields, ", ") + "}";
-  }
-
-  /// The dims of a block along one role, as block kernels take them.
-  std::string blockDims(const NestSide &side) const {
-    std::vector<std::string> parts;
-    for (const SideDim &part : side.dims)
-      parts.push_back(blockDim(part));
-    return "{" + join(parts, ", ") + "}";
-  }
-
-  /// The dims of a batch of blocks, and their distances in scratch.
-  void addBatch(std::vector<std::string> &format) const {
-    addField(format, "batch", blockDims(nest.c));
-    addField(format, "aBatch", std::to_string(leftBatchStride(nest)));
-    addField(format, "bBatch", std::to_string(rightBatchStride(nest)));
-  }
-
   /// The indices of a batch that a block has, as a further argument.
   std::string batchCount() const {
     return nest.c.dims.empty() ? "" : ", {" + countsOf(nest.c) + "}";
-  }
-
-  void emitKernel(const char *className, const std::vector<std::string> &format) {
-    members << "const ec::" << className << "<" << type << "> " << kernel << "{"
-            << blockDims(nest.m) << ", " << blockDims(nest.n) << ", " << blockDims(nest.k) << ", {"
-            << join(format, ", ") << "}};\n";
-  }
-
-  /// A kernel for an L that is read in place while it comes from memory; R is packed.
-  void emitFetchingKernel() {
-    kernel = scope.fresh("kernel");
-    std::vector<std::string> format;
-    if (nest.resultThroughScratch)
-      addField(format, "scratchColumn", std::to_string(resultStride(nest)));
-    if (nest.resultPastCaches)
-      format.emplace_back(".pastCaches = true");
-    emitKernelComment("Blocks of m by all n and k");
-    emitKernel("FetchingKernel", format);
-  }
-
-  /// A kernel for blocks whose dims have one order, as they lie there or in scratch.
-  void emitReorderingKernel() {
-    kernel = scope.fresh("kernel");
-    std::vector<std::string> format;
-    if (nest.left == BlockAccess::Packed)
-      format.emplace_back(".packsA = true");
-    if (nest.right == BlockAccess::Packed)
-      format.emplace_back(".packsB = true");
-    if (nest.resultThroughScratch)
-      format.emplace_back(".resultInScratch = true");
-    if (nest.vectorDims > 1)
-      addField(format, "vectorDims", std::to_string(nest.vectorDims));
-    if (nest.resultPastCaches)
-      format.emplace_back(".pastCaches = true");
-    emitKernelComment("Blocks, innermost dim first");
-    members << "const ec::ReorderingKernel<" << type << "> " << kernel << "{"
-            << blockDims(nest.block) << ", {" << join(format, ", ") << "}};\n";
-  }
-
-  /// A kernel for blocks, packed (L in panels, R in panels or columns along k) or in place.
-  void emitBlockKernel() {
-    kernel = scope.fresh("kernel");
-    const Role left = nest.leftRole();
-    std::vector<std::string> format;
-    const bool isLeftPacked = nest.left == BlockAccess::Packed;
-    const Panels panels = panelsOf(nest);
-    addField(format, "aK", isLeftPacked ? std::to_string(panels.rows) : strideAlong(left, nest.k));
-    if (nest.rightInPanels) {
-      format.emplace_back(".bInPanels = true");
-      if (nest.rightPanelDims < nest.n.dims.size())
-        addField(format, "bPanelDims", std::to_string(nest.rightPanelDims));
-    } else
-      addField(format, "bN", columnStep());
-    if (isLeftPacked) {
-      addField(format, "panelDims", std::to_string(nest.panelDims));
-      addField(format, "panelCount", std::to_string(nest.panelCount));
-      addField(format, "panelRows", std::to_string(nest.panelRows));
-      addField(format, "aPanel", std::to_string(panels.stride));
-      if (nest.leftFromMemory)
-        format.emplace_back(".aFromMemory = true");
-    }
-    if (nest.right == BlockAccess::Packed && nest.rightFromMemory)
-      format.emplace_back(".bFromMemory = true");
-    if (nest.adds || llvm::any_of(nest.loops, [&](const NestLoop &loop) {
-          return nest.dims[loop.dim].dimClass == DimClass::K;
-        }))
-      format.emplace_back(".accumulates = true");
-    if (nest.resultPastCaches)
-      format.emplace_back(".pastCaches = true");
-    if (nest.sumsInScratch)
-      addField(format, "scratchColumn", std::to_string(resultStride(nest)));
-    else if (nest.resultThroughScratch)
-      format.emplace_back(".resultInScratch = true");
-    if (!nest.c.dims.empty())
-      addBatch(format);
-    emitKernelComment("Blocks of m x n x k");
-    emitKernel("BlockKernel", format);
-  }
-
-  /// The distance of columns of R where the kernel reads it.
-  std::string columnStep() const {
-    return nest.right == BlockAccess::Packed ? std::to_string(columnStride(nest))
-                                             : strideAlong(nest.rightRole(), nest.n);
   }
 
   void emitOrigins(bool withResult) {
@@ -260,12 +102,16 @@ private:
       body << type << " *const blockOfC = " << scratchPointer(scratch.result, inTeam) << ";\n";
   }
 
-  /// Threads share blocks of the result: always the same ones of a thread, as the schedule is
-  /// static, so that they need not wait for each other between the steps of the sums.
+  /// Threads share blocks of the result. Large ones they take one by one; of small ones, and where
+  /// each step of the sums has them all, a thread has always the same, as the schedule is static:
+  /// so they need not wait for each other between those steps.
   void emitParallelTasks() {
-    const bool team = !nest.serial && nest.teamLoops > 0;
-    const bool isRegion = team && (scratch.total > 0 || nest.firstTeamLoop > 0 || !tracesBlocks);
+    const bool team = isForTeam();
+    const bool isRegion =
+        team && (takesTasks || scratch.total > 0 || nest.firstTeamLoop > 0 || !tracesBlocks);
     emitOrigins(true);
+    if (takesTasks)
+      emitTeamTasks();
     if (isRegion)
       body << "#pragma omp parallel\n{\n";
     if (!tracesBlocks)
@@ -275,10 +121,13 @@ private:
     if (team && nest.firstTeamLoop > 0)
       body << "// A thread has the same tasks in every step of the sums, so none waits for "
               "others.\n";
-    if (team)
+    if (takesTasks)
+      emitTakenTask();
+    else if (team)
       emitShare(isRegion ? "for" : "parallel for",
                 nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
-    emitLoopHeads(nest.firstTeamLoop, nest.sumsInScratch ? nest.teamLoops : nest.loops.size());
+    emitLoopHeads(takesTasks ? nest.teamLoops : nest.firstTeamLoop,
+                  nest.sumsInScratch ? nest.teamLoops : nest.loops.size());
     if (nest.sumsInScratch) {
       emitCounts(0, nest.teamLoops);
       emitBlock(Role::C, "c");
@@ -289,6 +138,24 @@ private:
       body << "ec::endStoresPastCaches(); // Before other threads read the result.\n";
     if (isRegion)
       body << "}\n";
+  }
+
+  bool isForTeam() const { return !nest.serial && nest.teamLoops > 0; }
+
+  /// Deals the tasks.
+  void emitTeamTasks() {
+    std::vector<std::string> loops;
+    for (std::size_t l = 0; l < nest.teamLoops; ++l)
+      loops.push_back("{" + scope.extent(nest.loops[l].dim) + ", " +
+                      std::to_string(nest.loops[l].step) + "}");
+    body << "const ec::TeamTasks<" << nest.teamLoops << "> tasks{session.taskShares(), {{"
+         << join(loops, ", ") << "}}}; // extents, steps\n";
+  }
+
+  /// A loop in the place of those of the team.
+  void emitTakenTask() {
+    body << "while (const auto task = tasks.take(omp_get_thread_num())) {\nconst auto ["
+         << join(llvm::ArrayRef(indexNames).take_front(nest.teamLoops), ", ") << "] = *task;\n";
   }
 
   void emitShare(const char *directive, const char *clause) {
@@ -339,16 +206,18 @@ private:
     if (!nest.sumsInScratch)
       emitBlock(Role::C, "c");
     emitKernelCall(accumulate);
-    emitLoopEnds(nest.loops.size() - outside);
+    emitLoopEnds(outside, nest.loops.size());
     if (nest.sumsInScratch)
       body << (tracesBlocks ? traceSpan("Pack") : "") << kernel << ".copySums(c, blockOfC"
            << sizesOf(nest.m, nest.n, nest.adds ? "step.adds" : "false") << ");\n";
-    emitLoopEnds(outside);
+    emitLoopEnds(0, outside);
   }
 
-  void emitLoopEnds(std::size_t loops) {
-    for (std::size_t l = 0; l < loops; ++l)
-      body << "}\n";
+  /// Those of the team that are taken as tasks are one loop.
+  void emitLoopEnds(std::size_t first, std::size_t last) {
+    for (std::size_t l = first; l < last; ++l)
+      if (!takesTasks || l == 0 || l >= nest.teamLoops)
+        body << "}\n";
   }
 
   /// `true` where the result has sums already.
@@ -480,11 +349,11 @@ private:
   const std::string type;
   const LocalNest &nest;
   NodeScope &scope;
-  llvm::raw_ostream &members;
   llvm::raw_ostream &body;
   const ScratchPlan scratch;
   const bool tracesBlocks;
-  std::string kernel;
+  const bool takesTasks; ///< those of the team, which are large and whose order does not matter
+  const std::string kernel;
   std::vector<std::string> indexNames;           ///< by loop
   std::map<std::size_t, std::string> countNames; ///< by dim: indices in the block at hand
 };

@@ -154,6 +154,7 @@ struct TensorView {
 class CommunicationThread;
 class HostRanks;
 struct Stepping;
+class TaskShares;
 
 /// Whether ranks compute with what others store where it lies, instead of being sent it.
 enum class InPlace : uint8_t {
@@ -235,9 +236,13 @@ public:
                                  static_cast<std::size_t>(thread) * scratchPerThread);
   }
 
+  /// What the threads of the team share, one nest of loops at a time.
+  TaskShares &taskShares() const { return *shares; }
+
 private:
   Communicator communicator;
   int threadCount;
+  std::unique_ptr<TaskShares> shares;
   MemoryLedger ledger;
   ScratchMemory messages{ledger}, kernelScratch{ledger};
   std::size_t scratchPerThread = 0;

@@ -19,6 +19,7 @@
 #include "einsumc/Slices.h"
 #include "einsumc/SteppingLoop.h"
 #include "einsumc/StridedCopy.h"
+#include "einsumc/TeamTasks.h"
 #include "einsumc/Tensor.h"
 #include "einsumc/TileKernel.h"
 #include "einsumc/Trace.h"
