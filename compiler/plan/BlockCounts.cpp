@@ -64,6 +64,14 @@ std::optional<BlockCounts::RunEnd> BlockCounts::endOfRun(Role role) const {
   return std::nullopt;
 }
 
+bool BlockCounts::isWithinRun(Role role, std::size_t dim) const {
+  constexpr int64_t kShort = 64; // Elements: of long runs it does not matter where they end.
+  if (counts[dim] < dims.extent(dim) || dims.stride(role, dim) >= kShort)
+    return false;
+  const auto end = endOfRun(role);
+  return dims.stride(role, dim) > 0 && (!end || dims.stride(role, dim) < end->stride);
+}
+
 void BlockCounts::grow(std::size_t dim, int64_t wanted, int64_t most) {
   int64_t &count = counts[dim];
   const int64_t others = sizeOf(dims[dim].dimClass) / count;
@@ -148,10 +156,11 @@ bool BlockCounts::halve(DimClass dimClass, Role operand, int64_t least, const St
   std::optional<std::size_t> largest;
   bool isLargestRow = false;
   for (const std::size_t dim : dims.bySpeed(dimClass, Role::C)) {
-    const bool isWritten = dims.isUnit(Role::C, dim);
-    const bool isRow = isWritten || dims.isUnit(operand, dim);
+    const bool isWritten = dims.isUnit(Role::C, dim), isRead = dims.isUnit(operand, dim);
+    const bool isRow =
+        isWritten || isRead || isWithinRun(Role::C, dim) || isWithinRun(operand, dim);
     const int64_t count = counts[dim];
-    if (count < 2 * (isWritten ? kWrittenRow : isRow ? kShortestRow : 1))
+    if (count < 2 * (isWritten ? kWrittenRow : isRead ? kShortestRow : 1))
       continue;
     const bool isLarger = !largest || count > counts[*largest];
     if (!largest || (isRow == isLargestRow ? isLarger : isLargestRow)) {

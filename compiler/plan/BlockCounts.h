@@ -55,13 +55,15 @@ public:
   void growRuns(DimClass dimClass, std::initializer_list<Role> roles, int64_t wanted, int64_t most);
   /// Takes indices of a class's dims, the fastest in the role first, up to a number of elements.
   void fill(DimClass dimClass, Role role, int64_t most, const Steps &steps);
-  /// Halves the largest part of a side that is longer than `least`: rows along which C or the
-  /// operand is contiguous last, and not into too short ones. Returns whether it could.
+  /// Halves the largest part of a side that is longer than `least`: those through which C or the
+  /// operand is contiguous last, and rows not into too short ones. Returns whether it could.
   bool halve(DimClass dimClass, Role operand, int64_t least, const Steps &steps);
 
 private:
   struct RunEnd;
   std::optional<RunEnd> endOfRun(Role role) const;
+  /// Whether a short run of a tensor goes on through all of a dim.
+  bool isWithinRun(Role role, std::size_t dim) const;
   /// The length of parts of a dim, about at most so long: nearly equal ones, unless these leave
   /// much of vectors empty.
   int64_t partOf(std::size_t dim, int64_t most, const Steps &steps) const;
