@@ -34,6 +34,10 @@ constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 38
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
 /// The share of the lanes of vectors that are full enough for the result to be written in place.
 constexpr double kFullVectors = 0.85;
+/// So many times as large as C, L had rather be read than C be written in long rows.
+constexpr double kSmallResult = 256;
+/// The share of enough tasks for whose sake rows of L are not cut.
+constexpr double kNearlyEnough = 0.75;
 /// Sums of a vector that take as long as to copy it from scratch to C.
 constexpr double kSumsForCopy = 32;
 
@@ -164,6 +168,7 @@ private:
   /// Cuts blocks until there are enough tasks or they are short, the slow dims of L first, so that
   /// its rows stay long, and these into whole vectors.
   void cutRunsOfLeft() {
+    const bool isResultSmall = kSmallResult * dims.elements(Role::C) <= dims.elements(Role::A);
     DimIndices order = dims.bySpeed(DimClass::M, Role::A);
     for (; !order.empty(); order.pop_back()) {
       const std::size_t dim = order.back();
@@ -172,8 +177,11 @@ private:
       const int64_t parts = ceilDiv(enoughTasks * blocks, block.tasks());
       const int64_t inRow = dims.stride(Role::A, dim); // If the row goes on along this dim.
       const bool isInRow = inRow < dims.runAlong(DimClass::M, Role::A);
-      const int64_t least = std::max(dims.isUnit(Role::C, dim) ? kWrittenRow : 1,
-                                     isInRow ? ceilDiv(limits.panelRows, inRow) : 1);
+      if (isInRow && kNearlyEnough * toDouble(enoughTasks) <= toDouble(block.tasks()))
+        continue;
+      const bool isWritten = dims.isUnit(Role::C, dim) && !isResultSmall;
+      const int64_t least =
+          std::max(isWritten ? kWrittenRow : 1, isInRow ? ceilDiv(limits.panelRows, inRow) : 1);
       int64_t part = ceilDiv(dims.extent(dim), std::max<int64_t>(parts, 1));
       if (part >= count || least >= count)
         continue;
