@@ -85,7 +85,7 @@ void CommunicationThread::wake() {
 }
 
 void CommunicationThread::work() {
-  runOnAnyCore();
+  TeamBinding::leave();
   runOftenAndShortly();
   while (true) {
     CommunicationJob *current = nullptr;

@@ -11,9 +11,8 @@
 #include <cstddef>
 
 namespace einsumc {
-namespace {
 
-cpu_set_t coresOfTeam() {
+cpu_set_t coresOfRank() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (omp_get_proc_bind() == omp_proc_bind_false || omp_get_num_places() == 0) {
@@ -28,13 +27,6 @@ cpu_set_t coresOfTeam() {
     for (const int id : ids)
       CPU_SET(static_cast<std::size_t>(id), &cores);
   }
-  return cores;
-}
-
-} // namespace
-
-const cpu_set_t &coresOfRank() {
-  static const cpu_set_t cores = coresOfTeam();
   return cores;
 }
 

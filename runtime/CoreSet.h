@@ -13,10 +13,9 @@
 
 namespace einsumc {
 
-/// The cores (hardware threads, as the system numbers them) that this rank's team may use, as they
-/// were when this was first asked: binding threads changes what the system says. None when the
-/// system does not say (more cores than fit).
-const cpu_set_t &coresOfRank();
+/// The cores (hardware threads, as the system numbers them) that this rank's team may use; none
+/// when the system does not say (more cores than fit).
+cpu_set_t coresOfRank();
 
 bool intersect(const cpu_set_t &a, const cpu_set_t &b);
 

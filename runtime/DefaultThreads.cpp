@@ -27,7 +27,7 @@ constexpr int kManyCores = 16, kManyOnOneHost = 100;
 } // namespace
 
 int defaultThreads(const Communicator &comm, CommunicationCore core) {
-  const cpu_set_t &own = coresOfRank();
+  const cpu_set_t own = coresOfRank();
   std::size_t rank = 0;
   const std::vector<RankCores> all = gatherOnNode(comm, {.cores = own}, rank);
   const char *variable = std::getenv("OMP_NUM_THREADS");

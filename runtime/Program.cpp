@@ -112,7 +112,7 @@ private:
       print(describe(description, *session));
       return kSuccess;
     }
-    bindTeam(coresOfThreads(world, session->threads()));
+    binding.emplace(coresOfThreads(world, session->threads()));
     program = make(*session);
     const double made = MPI_Wtime();
     fillInputs();
@@ -328,6 +328,7 @@ private:
   Arguments arguments;
   std::optional<LongWaitsInForce> longWaits;
   std::optional<Trace> trace;
+  std::optional<TeamBinding> binding;
   std::optional<Session> session;
   std::unique_ptr<Program> program; ///< dies before the session it uses
   std::set<std::string> notes;      ///< that the user has been told

@@ -18,11 +18,19 @@ namespace einsumc {
 
 static_assert(std::is_trivially_copyable_v<RankCores>);
 
+namespace {
+
+/// Of this process; nullptr: none.
+const std::vector<cpu_set_t> *coresBefore = nullptr;
+
 RankCores ownCores(int threads) {
-  const bool isSaid =
-      omp_get_proc_bind() != omp_proc_bind_false || std::getenv("OMP_PROC_BIND") != nullptr;
+  const char *binding = std::getenv("OMP_PROC_BIND");
+  const bool isSaid = omp_get_proc_bind() != omp_proc_bind_false ||
+                      (binding != nullptr && *binding != '\0') || omp_get_dynamic() != 0;
   return {coresOfRank(), isSaid ? 0 : threads};
 }
+
+} // namespace
 
 std::vector<RankCores> gatherOnNode(const Communicator &comm, const RankCores &own,
                                     std::size_t &rank) {
@@ -58,21 +66,37 @@ std::vector<int> coresOfThreads(const Communicator &comm, int threads) {
   return coresOfThreads(ranks, rank);
 }
 
-void bindTeam(std::span<const int> cores) {
+std::vector<int> coresOfThreads(int threads) {
+  const RankCores own = ownCores(threads);
+  return coresOfThreads({&own, 1}, 0);
+}
+
+TeamBinding::TeamBinding(std::span<const int> cores) : before(cores.size()) {
   if (cores.empty())
     return;
 #pragma omp parallel num_threads(static_cast<int>(cores.size()))
   {
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+    sched_getaffinity(0, sizeof(cpu_set_t), &before[thread]);
     cpu_set_t core;
     CPU_ZERO(&core);
-    CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(omp_get_thread_num())]), &core);
+    CPU_SET(static_cast<std::size_t>(cores[thread]), &core);
     sched_setaffinity(0, sizeof(core), &core); // Where that is not allowed, threads stay free.
   }
+  coresBefore = &before;
 }
 
-void runOnAnyCore() {
-  const cpu_set_t &cores = coresOfRank();
-  sched_setaffinity(0, sizeof(cores), &cores);
+TeamBinding::~TeamBinding() {
+  if (before.empty())
+    return;
+  coresBefore = nullptr;
+#pragma omp parallel num_threads(static_cast<int>(before.size()))
+  sched_setaffinity(0, sizeof(cpu_set_t), &before[static_cast<std::size_t>(omp_get_thread_num())]);
+}
+
+void TeamBinding::leave() {
+  if (coresBefore != nullptr)
+    sched_setaffinity(0, sizeof(cpu_set_t), &coresBefore->front());
 }
 
 } // namespace einsumc

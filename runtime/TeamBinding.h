@@ -23,9 +23,6 @@ struct RankCores {
   int threads = 0;   ///< that want a core each; 0: they are placed by others
 };
 
-/// Those of this rank for its team, which others place if OMP_PROC_BIND or the like says so.
-RankCores ownCores(int threads);
-
 /// What all ranks of this node have, in their order; \p rank: this one's place among them.
 /// Collective.
 std::vector<RankCores> gatherOnNode(const Communicator &comm, const RankCores &own,
@@ -36,17 +33,31 @@ std::vector<RankCores> gatherOnNode(const Communicator &comm, const RankCores &o
 /// there is a choice, the system knows better who else wants one.
 std::vector<int> coresOfThreads(std::span<const RankCores> ranks, std::size_t rank);
 
-/// The same for this rank and its team. Collective.
+/// The same for this rank and its team; none, too, if the environment says how OpenMP binds
+/// threads, or lets it choose how many there are. Collective.
 std::vector<int> coresOfThreads(const Communicator &comm, int threads);
 
-/// Binds the threads of the calling thread's team, of as many as there are cores; no cores: does
-/// nothing. Left to itself, the system starts two of them on one core now and then, where they take
-/// turns of milliseconds until it has noticed. Threads that are not of the team and are created
-/// later have to call runOnAnyCore.
-void bindTeam(std::span<const int> cores);
+/// The same for a process that is alone on its host.
+std::vector<int> coresOfThreads(int threads);
 
-/// Lets the calling thread use all cores of the rank.
-void runOnAnyCore();
+/// For as long as it lives, binds the threads of the creating thread's team, of which there are as
+/// many as cores; no cores: binds nothing. Left to itself, the system starts two of them on one
+/// core now and then, where they take turns of milliseconds until it has noticed. There is one at a
+/// time, and meanwhile no smaller team.
+class TeamBinding {
+public:
+  explicit TeamBinding(std::span<const int> cores);
+  ~TeamBinding();
+  TeamBinding(const TeamBinding &) = delete;
+  TeamBinding &operator=(const TeamBinding &) = delete;
+
+  /// Lets the calling thread, which is not of the team, use all cores that the binding thread could
+  /// before: threads are created with their creator's.
+  static void leave();
+
+private:
+  std::vector<cpu_set_t> before; ///< by thread
+};
 
 } // namespace einsumc
 

@@ -6,6 +6,9 @@
 
 #include "einsumc/TeamTasks.h"
 
+#include <stdexcept>
+#include <string>
+
 namespace einsumc {
 namespace {
 
@@ -25,7 +28,9 @@ static constexpr auto kRelaxed = std::memory_order_relaxed;
 TaskShares::TaskShares(int threads)
     : rows(std::make_unique<Row[]>(static_cast<std::size_t>(threads))), count(threads) {}
 
-void TaskShares::deal(int64_t tasks) noexcept {
+void TaskShares::deal(int64_t tasks) {
+  if (tasks >> kHalf != 0)
+    throw std::length_error("a nest of loops has too many tasks: " + std::to_string(tasks));
   const auto begin = [&](int thread) { return static_cast<uint64_t>(tasks * thread / count); };
   for (int thread = 0; thread < count; ++thread)
     rows[static_cast<std::size_t>(thread)].tasks.store(rowOf(begin(thread), begin(thread + 1)),

@@ -107,16 +107,14 @@ private:
   /// so they need not wait for each other between those steps.
   void emitParallelTasks() {
     const bool team = isForTeam();
-    const bool isRegion =
-        team && (takesTasks || scratch.total > 0 || nest.firstTeamLoop > 0 || !tracesBlocks);
     emitOrigins(true);
     if (takesTasks)
       emitTeamTasks();
-    if (isRegion)
+    if (team)
       body << "#pragma omp parallel\n{\n";
     if (!tracesBlocks)
       body << traceSpan("Kernel");
-    emitScratchPointers(isRegion);
+    emitScratchPointers(team);
     emitLoopHeads(0, nest.firstTeamLoop);
     if (team && nest.firstTeamLoop > 0)
       body << "// A thread has the same tasks in every step of the sums, so none waits for "
@@ -124,8 +122,7 @@ private:
     if (takesTasks)
       emitTakenTask();
     else if (team)
-      emitShare(isRegion ? "for" : "parallel for",
-                nest.firstTeamLoop > 0 || !tracesBlocks ? " nowait" : "");
+      emitShare();
     emitLoopHeads(takesTasks ? nest.teamLoops : nest.firstTeamLoop,
                   nest.sumsInScratch ? nest.teamLoops : nest.loops.size());
     if (nest.sumsInScratch) {
@@ -136,7 +133,7 @@ private:
     emitTask(nest.sumsInScratch ? laterSum() : anySum());
     if (nest.kernel == NestKernel::Stream && nest.resultPastCaches)
       body << "ec::endStoresPastCaches(); // Before other threads read the result.\n";
-    if (isRegion)
+    if (team)
       body << "}\n";
   }
 
@@ -158,10 +155,10 @@ private:
          << join(llvm::ArrayRef(indexNames).take_front(nest.teamLoops), ", ") << "] = *task;\n";
   }
 
-  void emitShare(const char *directive, const char *clause) {
-    body << "#pragma omp " << directive
+  void emitShare() {
+    body << "#pragma omp for"
          << (nest.teamLoops > 1 ? " collapse(" + std::to_string(nest.teamLoops) + ")" : "")
-         << " schedule(static)" << clause << "\n";
+         << " schedule(static) nowait\n";
   }
 
   /// Threads share the sums: each adds its part up in a copy of the result, then the copies are
@@ -176,7 +173,7 @@ private:
     if (!tracesBlocks)
       body << "{\n" << traceSpan("Kernel");
     body << "std::fill_n(c0, " << tensor << ".size(), " << type << "{0});\n";
-    emitShare("for", " nowait");
+    emitShare();
     emitLoopHeads(0, nest.loops.size());
     emitTask("true");
     if (!tracesBlocks)

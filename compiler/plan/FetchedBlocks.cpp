@@ -165,8 +165,9 @@ private:
     choice.mBlocks = block.blocksOf(DimClass::M);
   }
 
-  /// Cuts blocks until there are enough tasks or they are short, the slow dims of L first, so that
-  /// its rows stay long, and these into whole vectors.
+  /// Cuts blocks until there are enough tasks or they are short, also in C unless that is small:
+  /// the slow dims of L first, so that its rows stay long, and these, unless there are nearly
+  /// enough tasks, into whole vectors.
   void cutRunsOfLeft() {
     const bool isResultSmall = kSmallResult * dims.elements(Role::C) <= dims.elements(Role::A);
     DimIndices order = dims.bySpeed(DimClass::M, Role::A);

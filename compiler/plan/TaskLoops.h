@@ -20,7 +20,7 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
                      bool rowsOutside);
 
 /// How many times as much as all threads in the mean the one with the most work has. Each computes
-/// as many tasks as the others, or one more, in the order of the loops.
+/// as many tasks as the others, or one more, in the order of the loops, as if all were as fast.
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                    bool rowsOutside, int64_t threads);
 

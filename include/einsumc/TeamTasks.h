@@ -1,5 +1,4 @@
-//===- TeamTasks.h - tasks that the threads of a team share
-//------------------------------------===//
+//===- TeamTasks.h - tasks that the threads of a team share -----------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -25,8 +24,9 @@ class TaskShares {
 public:
   explicit TaskShares(int threads);
 
-  /// Outside of a parallel region. \pre 0 <= tasks < 2^32
-  void deal(int64_t tasks) noexcept;
+  /// Outside of a parallel region.
+  /// \throws std::length_error from 2^32 tasks on
+  void deal(int64_t tasks);
   /// The next task of a thread, from within a region; -1: there is none left.
   int64_t take(int thread) noexcept;
 
@@ -49,8 +49,8 @@ public:
   };
   using Indices = std::array<int64_t, Loops>;
 
-  /// Deals the tasks. Outside of a parallel region.
-  TeamTasks(TaskShares &shares, const std::array<Loop, Loops> &loops) noexcept
+  /// Deals the tasks, as TaskShares::deal.
+  TeamTasks(TaskShares &shares, const std::array<Loop, Loops> &loops)
       : shares(shares), loops(loops) {
     int64_t tasks = 1;
     for (const Loop &loop : loops)

@@ -4,8 +4,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "../../runtime/CoreSet.h"
 #include "../../runtime/NpyHeader.h"
 #include "../../runtime/Philox.h"
+#include "../../runtime/TeamBinding.h"
 
 #include "ReferenceProgram.h"
 #include "SmallPrograms.h"
@@ -14,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -128,6 +131,23 @@ std::vector<double> product(const std::vector<double> &a, const std::vector<floa
         c[static_cast<std::size_t>(i * n + j)] +=
             a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
   return c;
+}
+
+TEST_F(ProgramMain, ThreadsHaveCoresOfTheirOwnWhileItRuns) {
+  const auto coresNow = [] {
+    cpu_set_t cores;
+    EXPECT_EQ(sched_getaffinity(0, sizeof(cores), &cores), 0);
+    return coreNumbers(cores);
+  };
+  const std::vector<int> before = coresNow();
+  const int threads = std::max(1, static_cast<int>(before.size()) / comm.size());
+  const std::vector<int> expected = coresOfThreads(comm, threads);
+  std::vector<int> found;
+  const Outcome outcome = run({"--threads", std::to_string(threads)},
+                              [&](int, ReferenceProgram<float> &) { found = coresNow(); });
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(found, expected.empty() ? before : std::vector<int>{expected.front()});
+  EXPECT_EQ(coresNow(), before);
 }
 
 TEST_F(ProgramMain, EvaluatesRandomInputsAndWritesTheOutput) {

@@ -6,12 +6,14 @@
 
 #include "../../runtime/TeamBinding.h"
 
+#include "../../runtime/CommunicationThread.h"
 #include "../../runtime/CoreSet.h"
 
 #include <omp.h>
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -69,28 +71,54 @@ cpu_set_t coresOfThisThread() {
   return cores;
 }
 
-TEST(BindTeam, GivesEachThreadItsCoreAndOthersAll) {
-  const Numbers cores = coreNumbers(coresOfRank());
-  bindTeam({});
-  EXPECT_EQ(coreNumbers(coresOfThisThread()), cores);
+TEST(TeamBinding, GivesEachThreadItsCoreAndOthersAll) {
+  const Numbers cores = coreNumbers(coresOfThisThread());
   const Numbers reversed(cores.rbegin(), cores.rend());
-  bindTeam(reversed);
-  std::vector<Numbers> found(reversed.size());
-#pragma omp parallel num_threads(static_cast<int>(reversed.size()))
-  found[static_cast<std::size_t>(omp_get_thread_num())] = coreNumbers(coresOfThisThread());
-  for (std::size_t thread = 0; thread < found.size(); ++thread)
-    EXPECT_EQ(found[thread], Numbers{reversed[thread]});
-  EXPECT_EQ(coreNumbers(coresOfRank()), cores);
+  std::vector<Numbers> found(cores.size());
+  const auto find = [&] {
+#pragma omp parallel num_threads(static_cast<int>(found.size()))
+    found[static_cast<std::size_t>(omp_get_thread_num())] = coreNumbers(coresOfThisThread());
+  };
+  {
+    const TeamBinding none(Numbers{});
+    EXPECT_EQ(coreNumbers(coresOfThisThread()), cores);
+  }
+  {
+    const TeamBinding binding(reversed);
+    find();
+    for (std::size_t thread = 0; thread < found.size(); ++thread)
+      EXPECT_EQ(found[thread], Numbers{reversed[thread]});
+    Numbers before, after;
+    std::thread([&] {
+      before = coreNumbers(coresOfThisThread());
+      TeamBinding::leave();
+      after = coreNumbers(coresOfThisThread());
+    }).join();
+    EXPECT_EQ(before, Numbers{reversed.front()});
+    EXPECT_EQ(after, cores);
+  }
+  find();
+  for (const Numbers &ofThread : found)
+    EXPECT_EQ(ofThread, cores);
+}
 
-  Numbers before, after;
-  std::thread([&] {
-    before = coreNumbers(coresOfThisThread());
-    runOnAnyCore();
-    after = coreNumbers(coresOfThisThread());
-  }).join();
-  EXPECT_EQ(before, Numbers{reversed.front()});
-  EXPECT_EQ(after, cores);
-  runOnAnyCore(); // For the tests that follow.
+/// Says where it works.
+class PlaceJob final : public CommunicationJob {
+public:
+  State advance() noexcept override {
+    found.set_value(coreNumbers(coresOfThisThread()));
+    return State::Done;
+  }
+  std::promise<Numbers> found;
+};
+
+TEST(TeamBinding, LeavesTheCommunicationThreadAllCores) {
+  const Numbers cores = coreNumbers(coresOfThisThread());
+  const TeamBinding binding(cores);
+  PlaceJob job;
+  CommunicationThread thread;
+  thread.start(job);
+  EXPECT_EQ(job.found.get_future().get(), cores);
 }
 
 } // namespace

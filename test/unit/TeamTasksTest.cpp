@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -68,6 +69,7 @@ TEST(TaskShares, HoldAsManyTasksAsTheySay) {
   EXPECT_EQ(shares.take(0), 0);
   EXPECT_EQ(shares.take(1), kMost / 2);
   EXPECT_EQ(shares.take(2), kMost - 1);
+  EXPECT_THROW(shares.deal(kMost + 1), std::length_error);
 }
 
 TEST(TaskShares, GiveEachTaskToOneThread) {

@@ -10,6 +10,7 @@
 
 #include "../../runtime/JitKernel.h"
 #include "../../runtime/PortableKernel.h"
+#include "../../runtime/TeamBinding.h"
 #include "../calibrate/Timing.h"
 #include "einsumc/StridedCopy.h"
 #include "einsumc/TileKernel.h"
@@ -328,6 +329,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: %s [all | tiles | streams | copies | calls]\n", argv[0]);
     return 2;
   }
+  const TeamBinding binding(coresOfThreads(omp_get_max_threads())); // As programs do.
   const bool isAll = what == "all";
   if (isAll || what == "tiles")
     printTiles();

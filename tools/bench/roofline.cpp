@@ -8,8 +8,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "../../runtime/TeamBinding.h"
 #include "../calibrate/Roofline.h"
+#include "../../runtime/TeamBinding.h"
 
 #include <omp.h>
 
@@ -19,8 +19,7 @@ using namespace einsumc;
 using namespace einsumc::measure;
 
 int main() {
-  const RankCores own = ownCores(omp_get_max_threads());
-  bindTeam(coresOfThreads({&own, 1}, 0)); // As programs do.
+  const TeamBinding binding(coresOfThreads(omp_get_max_threads())); // As programs do.
   constexpr Effort kEffort = {0.005, 5};
   const int64_t bytes = (int64_t{384} << 20) / omp_get_max_threads(); // more than any cache holds
   std::printf("{\"peak_f32\": %.4g, \"peak_f64\": %.4g, \"triad\": %.4g}\n",

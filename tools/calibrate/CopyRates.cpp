@@ -17,8 +17,8 @@ double packSeconds(int64_t row, bool isTransposed, int64_t tensorBytes, const Ef
   constexpr int64_t kBlock = 32 << 10; // elements
   const int64_t blocks = std::max<int64_t>(tensorBytes / (kBlock * int64_t{sizeof(float)}), 1);
   const int64_t rows = kBlock / row;
-  // Elements between the rows of a block: an odd number of cache lines, as rows that are multiples of
-  // a page apart would compete for few places of the caches, which those of most tensors do not.
+  // Elements between the rows of a block: an odd number of cache lines, as rows that are multiples
+  // of a page apart would compete for few places of the caches, which those of most tensors do not.
   constexpr int64_t kCacheLine = copies::kLineBytes / int64_t{sizeof(float)};
   const int64_t between = ((row * blocks + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
   // Nor do columns of a transposed block, as in packed blocks.

@@ -135,7 +135,7 @@ int start(const CommandLine &line, int argc, char **argv) {
     const int threads =
         line.threads.getNumOccurrences() > 0 ? int{line.threads} : defaultThreads(world);
     omp_set_num_threads(threads);
-    bindTeam(coresOfThreads(world, threads)); // As programs do.
+    const TeamBinding binding(coresOfThreads(world, threads)); // As programs do.
     run(line, world);
     environment.endWith(kSuccess);
     return kSuccess;
