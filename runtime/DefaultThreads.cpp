@@ -28,8 +28,7 @@ constexpr int kManyCores = 16, kManyOnOneHost = 100;
 
 int defaultThreads(const Communicator &comm, CommunicationCore core) {
   const cpu_set_t own = coresOfRank();
-  std::size_t rank = 0;
-  const std::vector<RankCores> all = gatherOnNode(comm, {.cores = own}, rank);
+  const std::vector<RankCores> all = gatherOnNode(comm, {.cores = own}).ranks;
   const char *variable = std::getenv("OMP_NUM_THREADS");
   if (variable != nullptr && *variable != '\0')
     return omp_get_max_threads();

@@ -23,7 +23,7 @@ struct RankPlace {
   std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
   cpu_set_t cores{}; ///< that its team may use; none: unknown
   int threads = 1;
-  bool hasCoreForEach = false; ///< every thread is bound to a core by the program (bindTeam)
+  bool hasCoreForEach = false; ///< every thread is bound to a core by the program (TeamBinding)
   omp_proc_bind_t binding = omp_proc_bind_false;
   int places = 0;     ///< of OpenMP, to which the threads are bound
   int placeCores = 0; ///< of every place; 0 when they differ

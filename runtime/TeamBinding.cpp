@@ -32,27 +32,27 @@ RankCores ownCores(int threads) {
 
 } // namespace
 
-std::vector<RankCores> gatherOnNode(const Communicator &comm, const RankCores &own,
-                                    std::size_t &rank) {
+NodeCores gatherOnNode(const Communicator &comm, const RankCores &own) {
   const std::unique_ptr<Communicator> node = comm.splitByNode();
-  rank = static_cast<std::size_t>(node->rank());
-  std::vector<RankCores> all(static_cast<std::size_t>(node->size()));
-  checkMpi(
-      MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node->get()),
-      "MPI_Allgather");
+  NodeCores all{std::vector<RankCores>(static_cast<std::size_t>(node->size())),
+                static_cast<std::size_t>(node->rank())};
+  checkMpi(MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.ranks.data(), sizeof(own), MPI_BYTE,
+                         node->get()),
+           "MPI_Allgather");
   return all;
 }
 
-std::vector<int> coresOfThreads(std::span<const RankCores> ranks, std::size_t rank) {
-  const RankCores &own = ranks[rank];
+std::vector<int> coresOfThreads(const NodeCores &node) {
+  const RankCores &own = node.ranks[node.own];
   int threads = 0, before = 0;
-  for (std::size_t other = 0; other < ranks.size(); ++other) {
-    if (!intersect(ranks[other].cores, own.cores))
+  for (std::size_t rank = 0; rank < node.ranks.size(); ++rank) {
+    const RankCores &other = node.ranks[rank];
+    if (!intersect(other.cores, own.cores))
       continue;
-    if (!CPU_EQUAL(&ranks[other].cores, &own.cores) || ranks[other].threads == 0)
+    if (!CPU_EQUAL(&other.cores, &own.cores) || other.threads == 0)
       return {};
-    before += other < rank ? ranks[other].threads : 0;
-    threads += ranks[other].threads;
+    before += rank < node.own ? other.threads : 0;
+    threads += other.threads;
   }
   if (threads == 0 || threads != CPU_COUNT(&own.cores))
     return {};
@@ -61,14 +61,11 @@ std::vector<int> coresOfThreads(std::span<const RankCores> ranks, std::size_t ra
 }
 
 std::vector<int> coresOfThreads(const Communicator &comm, int threads) {
-  std::size_t rank = 0;
-  const std::vector<RankCores> ranks = gatherOnNode(comm, ownCores(threads), rank);
-  return coresOfThreads(ranks, rank);
+  return coresOfThreads(gatherOnNode(comm, ownCores(threads)));
 }
 
 std::vector<int> coresOfThreads(int threads) {
-  const RankCores own = ownCores(threads);
-  return coresOfThreads({&own, 1}, 0);
+  return coresOfThreads(NodeCores{{ownCores(threads)}, 0});
 }
 
 TeamBinding::TeamBinding(std::span<const int> cores) : before(cores.size()) {

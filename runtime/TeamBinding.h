@@ -23,15 +23,19 @@ struct RankCores {
   int threads = 0;   ///< that want a core each; 0: they are placed by others
 };
 
-/// What all ranks of this node have, in their order; \p rank: this one's place among them.
-/// Collective.
-std::vector<RankCores> gatherOnNode(const Communicator &comm, const RankCores &own,
-                                    std::size_t &rank);
+/// What all ranks of a node have, in their order.
+struct NodeCores {
+  std::vector<RankCores> ranks;
+  std::size_t own = 0; ///< this rank's place among them
+};
+
+/// That of this rank's node. Collective.
+NodeCores gatherOnNode(const Communicator &comm, const RankCores &own);
 
 /// The cores of a rank's threads, one each: if the ranks that may use any of its cores may all use
 /// the same ones and have as many threads as these are. Else none: where threads wait for cores, or
 /// there is a choice, the system knows better who else wants one.
-std::vector<int> coresOfThreads(std::span<const RankCores> ranks, std::size_t rank);
+std::vector<int> coresOfThreads(const NodeCores &node);
 
 /// The same for this rank and its team; none, too, if the environment says how OpenMP binds
 /// threads, or lets it choose how many there are. Collective.

@@ -34,7 +34,7 @@ RankCores ranked(const Numbers &cores, int threads) {
 std::vector<Numbers> coresOf(const std::vector<RankCores> &ranks) {
   std::vector<Numbers> cores;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    cores.push_back(coresOfThreads(ranks, rank));
+    cores.push_back(coresOfThreads({ranks, rank}));
   return cores;
 }
 
