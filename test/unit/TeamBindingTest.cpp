@@ -56,7 +56,9 @@ TEST(CoresOfThreads, AreSharedByRanksWithTheSameOnes) {
 }
 
 TEST(CoresOfThreads, AreNoneOfThoseThatOtherRanksShareInPart) {
-  EXPECT_EQ(coresOf({ranked({0, 1}, 2), ranked({1, 2}, 1)}), (std::vector<Numbers>{{}, {}}));
+  for (const int threads : {1, 2})
+    EXPECT_EQ(coresOf({ranked({0, 1}, threads), ranked({1, 2}, 1)}),
+              (std::vector<Numbers>{{}, {}}));
   EXPECT_EQ(coresOf({ranked({0, 1}, 2), ranked({2, 3}, 1), ranked({4}, 1)}),
             (std::vector<Numbers>{{0, 1}, {}, {4}}));
 }
