@@ -35,18 +35,31 @@ constexpr int64_t kMostRows = 96, kMostBuffered = 96;
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 
+/// Elements from one row of A to the next, in the mean.
+int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
+  const auto steps = static_cast<int64_t>(rowsOfA.size()) - 1;
+  return steps > 0 ? (rowsOfA.back() - rowsOfA.front()) / steps : 0;
+}
+
 /// The sums of a part whose rows of A are read in place by all columns. A processor keeps the
 /// addresses of few large pages at hand (32 are usual): where rows lie far apart, those of this
 /// part and of the next are to be among them, if these are not too short then for their results to
 /// be added up so often.
 template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
   constexpr int64_t kPageBytes = 2 << 20, kPages = 14, kLeast = 40;
-  if (rowsOfA.size() < 2)
-    return kMostSums<T>;
-  const int64_t bytes = (rowsOfA.back() - rowsOfA.front()) * static_cast<int64_t>(sizeof(T));
-  const int64_t distance = bytes / static_cast<int64_t>(rowsOfA.size() - 1);
+  const int64_t distance = distanceOf(rowsOfA) * static_cast<int64_t>(sizeof(T));
   const int64_t onPages = kPages * kPageBytes / std::max<int64_t>(distance, 1);
   return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
+}
+
+/// The sums of a part that so many columns are worth. With few of them, reading A takes the time:
+/// short parts follow its order in memory closely, and fetch little of it ahead. With more it
+/// matters that the results of each part are added up, unless its rows lie side by side.
+template <class T> int64_t sumsFor(std::size_t columns, const std::vector<int64_t> &rowsOfA) {
+  constexpr int64_t kFew = 8, kOfColumn = 4, kLeast = 24, kNearBytes = 4096;
+  const auto n = static_cast<int64_t>(columns);
+  const bool areNear = distanceOf(rowsOfA) * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
+  return n <= kFew || areNear ? std::max(kOfColumn * n, kLeast) : kMostSums<T>;
 }
 
 /// Whether the rows of a part of A are too far apart to be read in place by one group of columns
@@ -89,7 +102,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfC(offsets(n, &BlockDim::inC)), copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
-      sumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
+      sumsInPart(std::min(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA),
+                          sumsFor<T>(columnsOfC.size(), rowsOfA))) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)
@@ -104,7 +118,7 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
   Counts extents;
   std::transform(dimsN.begin(), dimsN.end(), extents.begin(), std::mem_fn(&BlockDim::extent));
   BlockLoops sums;
-  int64_t panel = kFetchingColumns;
+  int64_t panel = tiles::fetchingPanel(static_cast<int64_t>(columnsOfC.size()));
   for (const BlockDim &dim : dimsK) {
     sums.add(dim.extent, panel, dim.inB);
     panel *= dim.extent;
@@ -239,7 +253,8 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
       last = part;
     };
     const Runs runs = runsOf(block);
-    if (runs.areJoined) // Tiles that share cache lines of A follow each other.
+    // Tiles that share cache lines of A follow each other, and those that share its pages.
+    if (runs.areJoined || (isInScratch() && runs.length > kMostRows))
       sums.forEach([&](int64_t firstK, int64_t k) {
         forEachTile(block, runs, pieces, [&](const Tile &tile) { take(tile, firstK, k); });
       });
@@ -319,8 +334,9 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
     work.a += part.tile.pieces[0].toA;
   }
   work.n = static_cast<int64_t>(columnsOfC.size());
-  work.b = operands.b + part.firstK * kFetchingColumns;
-  work.panel = k * kFetchingColumns;
+  work.rowOfPanel = tiles::fetchingPanel(work.n);
+  work.b = operands.b + part.firstK * work.rowOfPanel;
+  work.panel = k * work.rowOfPanel;
   work.result = place == Place::CPastCaches              ? FetchingResult::PastCaches
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;

@@ -151,10 +151,11 @@ template <class T, class Add>
 [[gnu::always_inline]] inline void forEachSum(const FetchingTile<T> &tile, const T *b,
                                               Fetcher<T> &fetcher, Add &&add) {
   const int64_t *row = tile.rowsOfA;
+  const int64_t rowOfPanel = tile.rowOfPanel;
   for (int64_t left = tile.k; left > 0;) {
     int64_t steps = fetcher.fetch(left);
     left -= steps;
-    for (; steps > 0; --steps, ++row, b += kFetchingColumns)
+    for (; steps > 0; --steps, ++row, b += rowOfPanel)
       add(*row, b);
   }
 }
@@ -200,9 +201,10 @@ void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, cons
   }
 }
 
-/// Vectors of the columns of a panel, the last of which begins earlier where they are not whole;
+/// Vectors of the columns of a panel, the last of which has more lanes where they are not whole;
 /// and the most rows that a tail has which is summed along them.
 template <class T> constexpr int kVectorsOfPanel = ceilDiv(kFetchingColumns, simd::kLanes<T>);
+static_assert(simd::kLanes<float> <= tiles::kBehindPanels);
 template <class T> constexpr int kMostTail = simd::kLanes<T> / 2;
 static_assert(kVectorsOfPanel<float> * kMostTail<float> <= simd::kSums &&
               kVectorsOfPanel<double> * kMostTail<double> <= simd::kSums);
@@ -213,19 +215,18 @@ template <class T, int Vectors, int Rows>
 void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t *columns,
              int64_t count, Fetcher<T> &fetcher) {
   constexpr int64_t kLanes = simd::kLanes<T>;
-  constexpr auto first = [](int v) { return std::min(v * kLanes, kFetchingColumns - kLanes); };
   RegisterBlock<T, Vectors, Rows> sums = {};
   forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
-    addProducts<Vectors, Rows>([&](int v) { return simd::load(factors + first(v)); },
+    addProducts<Vectors, Rows>([&](int v) { return simd::load(factors + v * kLanes); },
                                [&](int i) { return simd::broadcast<T>(a[row + i]); },
                                [&](int v, int i) -> auto & { return sums[i][v]; });
   });
-  T results[Rows][kFetchingColumns];
+  T results[Rows][Vectors * kLanes];
 #pragma GCC unroll 32
   for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 32
     for (int v = 0; v < Vectors; ++v)
-      simd::store(&results[i][first(v)], sums[i][v]);
+      simd::store(&results[i][v * kLanes], sums[i][v]);
   T *const c = tile.c + tile.m - Rows;
   for (int64_t j = 0; j < count; ++j)
 #pragma GCC unroll 32

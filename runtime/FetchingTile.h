@@ -47,7 +47,7 @@ enum class FetchingResult : uint8_t {
 
 /// C[m,n] = sum over k of A[m,k] * B[k,n], or is added to it, with C contiguous along m, A too
 /// or in pieces, and B in panels of tiles::kFetchingColumns columns, row by row: what the last one
-/// has instead of columns may be read, too. No extent is 0.
+/// has instead of columns may be read, too, and tiles::kBehindPanels elements. No extent is 0.
 template <class T> struct FetchingTile {
   int64_t m = 0, n = 0, k = 0;
   const T *a = nullptr;
@@ -55,7 +55,7 @@ template <class T> struct FetchingTile {
   /// If A lies in pieces: by vectors along m, the last of which is in one piece unless it is whole.
   const VectorInPieces *vectors = nullptr;
   const T *b = nullptr;
-  int64_t panel = 0; ///< elements between panels
+  int64_t panel = 0, rowOfPanel = 0; ///< elements between panels, and between rows of one
   T *c = nullptr;
   const int64_t *columnsOfC = nullptr; ///< by n: where a column begins
   FetchingResult result = FetchingResult::Overwrite;

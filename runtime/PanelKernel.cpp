@@ -112,10 +112,11 @@ void multiplyMatrix(const TileShape &s, const EvenPieces &columns, const T *a, c
   }
 }
 
-/// With few columns and A beyond the cache, A must be read as it lies, a few long columns at once.
+/// With few columns and A beyond the caches, A must be read as it lies, a few long columns at once.
 template <class T> bool shouldStream(const TileShape &s) {
-  constexpr int64_t kCache = 32 * 1024, kFew = 2;
-  return s.n <= kFew && s.m * s.k * static_cast<int64_t>(sizeof(T)) > kCache;
+  constexpr int64_t kNearCache = 32 << 10, kFew = 2, kFarCache = 512 << 10, kMore = 8;
+  const int64_t bytes = s.m * s.k * static_cast<int64_t>(sizeof(T));
+  return (s.n <= kFew && bytes > kNearCache) || (s.n <= kMore && bytes > kFarCache);
 }
 
 template <class T>

@@ -67,7 +67,7 @@ int64_t leftBatchStride(const LocalNest &nest) {
 int64_t rightBatchStride(const LocalNest &nest) {
   // Columns along k, or panels of columns.
   if (nest.left == BlockAccess::Fetched)
-    return apart(roundUp(nest.n.size(), tiles::kFetchingColumns) * nest.k.size());
+    return apart(tiles::fetchingPanels(nest.n.size(), nest.k.size()));
   if (!nest.rightInPanels)
     return apart(columnStride(nest) * nest.n.size());
   int64_t together = 1;

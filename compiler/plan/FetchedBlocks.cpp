@@ -66,9 +66,8 @@ private:
     const bool isTall = m >= kLeastFetchedM &&
                         dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks;
     const bool isLong = dims.runAlong(DimClass::M, Role::A) * elementBytes >= kFetchedBytesInRow;
-    const int64_t columns = roundUp(n, tiles::kFetchingColumns);
     const bool isRightCached =
-        toDouble(columns) * toDouble(dims.extentOf(DimClass::K)) * bytes <=
+        toDouble(tiles::fetchingPanels(n, dims.extentOf(DimClass::K))) * bytes <=
         toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
     return isFewTimes && isLarge && isTall && isLong && isRightCached && !isCutByBatch() &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));

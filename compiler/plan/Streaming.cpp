@@ -79,6 +79,21 @@ bool goesInPlace(const WorkDims &dims) {
                           : goesInRuns(dims, kShortRun);
 }
 
+/// Whether few columns pass by long rows of a large tensor, whose sums take far more time to read
+/// than their results to write: kernels go along some of these rows at a time, which a processor
+/// then fetches at the speed of memory by itself.
+bool goesAlongRows(const WorkDims &dims) {
+  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024;
+  constexpr double kLarge = 1 << 20;
+  const Role role = largestTensor(dims);
+  const std::size_t along = dims.fastest(role);
+  const bool isRow = dims[along].dimClass == DimClass::M || dims[along].dimClass == DimClass::N;
+  const int64_t columns = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
+  return isRow && dims.extent(along) >= kLongRow && columns <= kFewColumns &&
+         dims.extentOf(DimClass::K) >= kSumsOfColumn * columns && dims.extentOf(DimClass::C) == 1 &&
+         dims.elements(role) >= kLarge && isVectorised(dims);
+}
+
 } // namespace
 
 Role largestTensor(const WorkDims &dims) {
@@ -106,6 +121,8 @@ bool isStreaming(const WorkDims &dims) {
       hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFew);
   if (fewer < kNarrow)
     return dims.iterations() <= kFew || goesInPlace(dims) || isTinyInPlace;
+  if (goesAlongRows(dims))
+    return true;
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;

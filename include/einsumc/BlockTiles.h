@@ -41,8 +41,22 @@ inline constexpr int64_t kLongBatchBytes = 64;
 /// Columns of a panel of packed B: those of a block in registers with all vectors of a panel of A,
 /// or half of them where registers are few.
 inline constexpr int kPanelColumns = 6;
-/// Columns of a panel of B where A is fetched from memory during the product.
-inline constexpr int64_t kFetchingColumns = 24;
+/// The most columns of a panel of B where A is fetched from memory during the product, and the
+/// elements behind all panels that may be read, too.
+inline constexpr int64_t kFetchingColumns = 24, kBehindPanels = 16;
+
+/// The columns that each of these panels has room for. Few leave no gaps: B passes by for each tile
+/// of A, and no more of it than need be.
+constexpr int64_t fetchingPanel(int64_t columns) {
+  return columns < kFetchingColumns ? columns : kFetchingColumns;
+}
+
+/// Elements of packed B there, for sums of length k.
+constexpr int64_t fetchingPanels(int64_t columns, int64_t k) {
+  const int64_t panels = (columns + kFetchingColumns - 1) / kFetchingColumns;
+  return panels * fetchingPanel(columns) * k + kBehindPanels;
+}
+
 /// Tiles of an A that is fetched go on from one run of it to the next in scratch if runs have so
 /// many elements, and at least a vector's, and vectors are put together for so many columns.
 inline constexpr int64_t kLeastRunToJoin = 8, kLeastColumnsToJoin = 8;

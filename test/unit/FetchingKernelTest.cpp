@@ -72,8 +72,7 @@ public:
     const FetchingKernel<T> kernel({dim(M0), dim(isFirst ? M1 : M2), dim(isFirst ? M2 : M1)},
                                    {dim(N0), dim(N1)}, {dim(K0), dim(K1)}, format);
     constexpr T kUnset = std::numeric_limits<T>::quiet_NaN();
-    const int64_t panels = (columns + tiles::kFetchingColumns - 1) / tiles::kFetchingColumns;
-    std::vector<T> packed(static_cast<std::size_t>(panels * tiles::kFetchingColumns * k), kUnset);
+    std::vector<T> packed(static_cast<std::size_t>(tiles::fetchingPanels(columns, k)), kUnset);
     kernel.packB(packed.data(), b.data());
     std::vector<T> scratch(static_cast<std::size_t>(format.scratchColumn * columns), kUnset);
 
@@ -89,8 +88,8 @@ public:
     const std::vector<T> before = c;
     for (const Guard guard : {Guard::Before, Guard::Behind}) {
       c = before;
-      const GuardedElements<T> guardedA(a, guard);
-      runParts(kernel, guardedA.data(), packed.data(), scratch.data(), writing, isFirst);
+      const GuardedElements<T> guardedA(a, guard), guardedB(packed, guard);
+      runParts(kernel, guardedA.data(), guardedB.data(), scratch.data(), writing, isFirst);
       ASSERT_EQ(c, expected);
     }
   }
@@ -233,13 +232,26 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
       });
 }
 
+/// Few columns, whose sums have short parts: of rows of one tile and of several, all of which a
+/// part takes if results are in scratch.
+TYPED_TEST(FetchingKernelTest, FewColumns) {
+  for (const int64_t columns : {1, 3, 7})
+    for (const int64_t rows : {50, 97, 200})
+      for (const int64_t k : {24, 25, 100})
+        runAllWritings<TypeParam>([&] {
+          return FetchingProduct<TypeParam>({rows, 2, 1, columns, 1, k, 2}, {rows, 2, 1},
+                                            {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
+                                            {M0, N0, M1, M2, N1});
+        });
+}
+
 /// Rows on so many pages that few of them make up a part.
 TYPED_TEST(FetchingKernelTest, FarRows) {
   constexpr int64_t kRows = 40, kColumns = 5, kSums = 100,
                     kDistance = (700 << 10) / sizeof(TypeParam);
   // Most of it is never touched.
   const auto a = std::make_unique_for_overwrite<TypeParam[]>((kSums - 1) * kDistance + kRows);
-  std::vector<TypeParam> b(kColumns * kSums), packed(tiles::kFetchingColumns * kSums);
+  std::vector<TypeParam> b(kColumns * kSums), packed(tiles::fetchingPanels(kColumns, kSums));
   std::vector<TypeParam> c(kRows * kColumns, -1), expected(kRows * kColumns);
   for (int64_t k = 0; k < kSums; ++k) {
     for (int64_t m = 0; m < kRows; ++m)

@@ -194,6 +194,11 @@ TYPED_TEST(TileKernelTest, LongTiles) {
   expectProduct<TypeParam>({1, 500, 2, 333, 0, 1, 507, 0, 2, 1, 0, 1, 500}, this->random);
   expectProduct<TypeParam>({1, 3001, 1, 53, 0, 1, 3007, 0, 1, 0, 0, 1, 0, true}, this->random);
   expectProduct<TypeParam>({1, 2501, 2, 5, 0, 1, 2507, 0, 2, 1, 0, 1, 2501}, this->random);
+  // So large that it is also with some more vectors, next to each other or rows of a matrix.
+  for (const int64_t n : {3, 5, 8, 9}) {
+    expectProduct<TypeParam>({1, 2501, n, 60, 0, 1, 2507, 0, n, 1, 0, 1, 2501}, this->random);
+    expectProduct<TypeParam>({1, 90, n, 1500, 0, 1, 90, 0, 1, 1503, 0, 1, 97, true}, this->random);
+  }
   // Nothing consecutive: packed in several blocks of each extent.
   expectProduct<TypeParam>({2, 150, 140, 300, 1, 600, 2, 1, 280, 2, 1, 2, 300, true}, this->random);
   // An element-wise batch longer than a block.
