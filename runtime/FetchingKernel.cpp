@@ -30,8 +30,8 @@ using tiles::kFetchingColumns;
 
 /// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
 constexpr int64_t kMostRows = 96, kMostBuffered = 96;
-/// The longest sums of a part: the rows that blocks in registers go through, at most half a tile,
-/// are to stay in the first-level cache while the columns pass by.
+/// The longest sums that a part may have: the rows that blocks in registers go through, at most
+/// half a tile, are to stay in the first-level cache while the columns pass by.
 template <class T>
 constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 
@@ -52,9 +52,10 @@ template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
   return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
 }
 
-/// The sums of a part that so many columns are worth. With few of them, reading A takes the time:
-/// short parts follow its order in memory closely, and fetch little of it ahead. With more it
-/// matters that the results of each part are added up, unless its rows lie side by side.
+/// The sums of a part of the longest tiles that so many columns are worth. With few of them,
+/// reading A takes the time: short parts follow its order in memory closely, and fetch little of it
+/// ahead. With more it matters that the results of each part are added up, unless its rows lie side
+/// by side.
 template <class T> int64_t sumsFor(std::size_t columns, const std::vector<int64_t> &rowsOfA) {
   constexpr int64_t kFew = 8, kOfColumn = 4, kLeast = 24, kNearBytes = 4096;
   const auto n = static_cast<int64_t>(columns);
@@ -62,16 +63,16 @@ template <class T> int64_t sumsFor(std::size_t columns, const std::vector<int64_
   return n <= kFew || areNear ? std::max(kOfColumn * n, kLeast) : kMostSums<T>;
 }
 
-/// Whether the rows of a part of A are too far apart to be read in place by one group of columns
-/// after the other: they compete for the same places of the first-level cache, or lie on more pages
-/// than a processor has the addresses of at hand.
-template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA) {
+/// Whether so many rows of A, those of a part, are too far apart to be read in place by one group
+/// of columns after the other: they compete for the same places of the first-level cache, or lie on
+/// more pages than a processor has the addresses of at hand.
+template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA, int64_t sums) {
   constexpr int64_t kSets = 64, kMostInSet = 4, kMostPages = 32;
   constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(T));
   std::array<int64_t, kSets> inSet = {};
   int64_t most = 0, pages = 0, page = -1;
   const auto rows = std::span(rowsOfA);
-  for (const int64_t row : rows.first(std::min<std::size_t>(rows.size(), kMostSums<T>))) {
+  for (const int64_t row : rows.first(std::min(rows.size(), static_cast<std::size_t>(sums)))) {
     most = std::max(most, ++inSet[static_cast<std::size_t>(row / kCacheLine<T> % kSets)]);
     pages += row / kPage == page ? 0 : 1;
     page = row / kPage;
@@ -101,9 +102,10 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> n,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
-      columnsOfC(offsets(n, &BlockDim::inC)), copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
-      sumsInPart(std::min(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA),
-                          sumsFor<T>(columnsOfC.size(), rowsOfA))) {
+      columnsOfC(offsets(n, &BlockDim::inC)),
+      sumsOfLongTile(sumsFor<T>(columnsOfC.size(), rowsOfA)),
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, std::min(sumsOfLongTile, kMostSums<T>))),
+      mostSumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)
@@ -159,6 +161,12 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
     runs.areJoined = saved * kShare >= vectors;
   }
   return runs;
+}
+
+/// As many elements of A at a time as of the longest tiles.
+template <class T> int64_t FetchingKernel<T>::sumsOfPart(const Runs &runs) const noexcept {
+  const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows);
+  return std::min(mostSumsInPart, sumsOfLongTile * kMostRows / rows);
 }
 
 template <class T>
@@ -231,7 +239,6 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   alignas(64) T buffer[kMostRows * kMostBuffered];
   alignas(64) T rows[kMayCopyRows ? kVectorsOfBlock * simd::kLanes<T> * kMostSums<T> : 1];
   const Operands operands{a, b, c, scratch, buffer, copiesRows ? rows : nullptr, accumulate};
-  const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsInPart);
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
   Block lastBlock;
@@ -253,8 +260,11 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
       last = part;
     };
     const Runs runs = runsOf(block);
-    // Tiles that share cache lines of A follow each other, and those that share its pages.
-    if (runs.areJoined || (isInScratch() && runs.length > kMostRows))
+    const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsOfPart(runs));
+    // Tiles that have parts of the same cache lines of A follow each other, and such of the same
+    // rows.
+    const bool areRowsCut = runs.length > kMostRows && columnsOfC.size() <= kFetchingColumns;
+    if (runs.areJoined || (isInScratch() && areRowsCut))
       sums.forEach([&](int64_t firstK, int64_t k) {
         forEachTile(block, runs, pieces, [&](const Tile &tile) { take(tile, firstK, k); });
       });

@@ -11,6 +11,8 @@
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include <algorithm>
 
 namespace einsumc {
@@ -112,11 +114,13 @@ void multiplyMatrix(const TileShape &s, const EvenPieces &columns, const T *a, c
   }
 }
 
-/// With few columns and A beyond the caches, A must be read as it lies, a few long columns at once.
+/// With few columns and A beyond the caches, A must be read as it lies, a few long columns at once:
+/// of one or two columns also if it may be in the second-level cache, as results are added up at
+/// little cost.
 template <class T> bool shouldStream(const TileShape &s) {
-  constexpr int64_t kNearCache = 32 << 10, kFew = 2, kFarCache = 512 << 10, kMore = 8;
-  const int64_t bytes = s.m * s.k * static_cast<int64_t>(sizeof(T));
-  return (s.n <= kFew && bytes > kNearCache) || (s.n <= kMore && bytes > kFarCache);
+  constexpr int64_t kCache = 32 * 1024, kFew = 2, kMore = 8;
+  return (s.n <= kFew && s.m * s.k * static_cast<int64_t>(sizeof(T)) > kCache) ||
+         (s.n <= kMore && s.m * s.k > tiles::kStreamedElements);
 }
 
 template <class T>

@@ -6,6 +6,8 @@
 
 #include "compiler/plan/Streaming.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -79,21 +81,6 @@ bool goesInPlace(const WorkDims &dims) {
                           : goesInRuns(dims, kShortRun);
 }
 
-/// Whether few columns pass by long rows of a large tensor, whose sums take far more time to read
-/// than their results to write: kernels go along some of these rows at a time, which a processor
-/// then fetches at the speed of memory by itself.
-bool goesAlongRows(const WorkDims &dims) {
-  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024;
-  constexpr double kLarge = 1 << 20;
-  const Role role = largestTensor(dims);
-  const std::size_t along = dims.fastest(role);
-  const bool isRow = dims[along].dimClass == DimClass::M || dims[along].dimClass == DimClass::N;
-  const int64_t columns = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
-  return isRow && dims.extent(along) >= kLongRow && columns <= kFewColumns &&
-         dims.extentOf(DimClass::K) >= kSumsOfColumn * columns && dims.extentOf(DimClass::C) == 1 &&
-         dims.elements(role) >= kLarge && isVectorised(dims);
-}
-
 } // namespace
 
 Role largestTensor(const WorkDims &dims) {
@@ -121,8 +108,6 @@ bool isStreaming(const WorkDims &dims) {
       hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFew);
   if (fewer < kNarrow)
     return dims.iterations() <= kFew || goesInPlace(dims) || isTinyInPlace;
-  if (goesAlongRows(dims))
-    return true;
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
@@ -133,6 +118,31 @@ bool isStreaming(const WorkDims &dims) {
       dims.isUnit(Role::C, dim) &&
       (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) || fewer < kFewRows);
   return (isForBatches && isVectorised(dims)) || isTinyInPlace;
+}
+
+bool goesAlongRows(const WorkDims &dims, int64_t threads) {
+  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024, kTasksOfThread = 4,
+                    kLeastInTask = 256;
+  constexpr double kLarge = 1 << 20; // Elements.
+  const Role role = largestTensor(dims);
+  if (dims.elements(role) < kLarge || dims.extentOf(DimClass::C) > 1 || !isVectorised(dims))
+    return false;
+  const std::size_t along = dims.fastest(role);
+  const DimClass rows = dims[along].dimClass;
+  if (rows == DimClass::K)
+    return false;
+  const DimClass others = rows == DimClass::M ? DimClass::N : DimClass::M;
+  const DimCounts counts = streamedCounts(dims);
+  int64_t columns = 1, sums = 1; // Of one call of a kernel.
+  for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+    columns *= dims[dim].dimClass == others ? counts[dim] : 1;
+    sums *= dims[dim].dimClass == DimClass::K ? counts[dim] : 1;
+  }
+  const int64_t shared = dims.extentOf(rows) / (kTasksOfThread * threads);
+  const int64_t inTask = std::min(counts[along], shared);
+  return dims.extent(along) >= kLongRow && inTask >= kLeastInTask && columns <= kFewColumns &&
+         columns == dims.extentOf(others) && sums >= kSumsOfColumn * columns &&
+         inTask * sums > tiles::kStreamedElements;
 }
 
 bool isReordering(const WorkDims &dims) { return !isStreaming(dims) && canReorder(dims); }

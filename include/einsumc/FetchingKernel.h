@@ -46,8 +46,9 @@ public:
   FetchingKernel(std::initializer_list<BlockDim> m, std::initializer_list<BlockDim> n,
                  std::initializer_list<BlockDim> k, const FetchingFormat &format);
 
-  /// Copies B, whose first element is \p source, into panels of tiles::kFetchingColumns columns,
-  /// the last of which has less to use but as much room.
+  /// Copies B, whose first element is \p source, into panels of tiles::fetchingPanel columns, the
+  /// last of which may have less to use but has as much room. \p target has room for
+  /// tiles::fetchingPanels elements.
   void packB(T *target, const T *source) const noexcept;
 
   /// Multiplies a part of A by all of the packed B on the calling thread, in blocks of `count`
@@ -113,6 +114,7 @@ private:
   void forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
                    Body &&body) const noexcept;
   Runs runsOf(const Block &block) const noexcept;
+  int64_t sumsOfPart(const Runs &runs) const noexcept;
   FetchedRows<T> rowsOf(const Operands &operands, const Part &part) const noexcept;
   void findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept;
   bool isInScratch() const { return format.scratchColumn > 0; }
@@ -127,8 +129,9 @@ private:
   int64_t columnDistance = -1;                       ///< in C, if all have the same
   std::vector<int64_t> rowsOfA;                      ///< by k: where a row begins
   std::vector<int64_t> columnsOfC, columnsOfScratch; ///< by n: where a column begins
+  int64_t sumsOfLongTile = 1;                        ///< in a part of a tile of the most rows
   bool copiesRows = false; ///< each block in registers, for all columns but its first
-  int64_t sumsInPart = 1;  ///< at most
+  int64_t mostSumsInPart = 1;
 };
 
 } // namespace einsumc

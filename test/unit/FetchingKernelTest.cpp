@@ -226,7 +226,7 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
   for (const int64_t rows : {48, 50})
     for (const int64_t k : {127, 128, 129, 300})
       runAllWritings<TypeParam>([&] {
-        return FetchingProduct<TypeParam>({rows, 2, 1, 6, 2, k, 3}, {rows, 1, 1},
+        return FetchingProduct<TypeParam>({rows, 2, 1, 17, 2, k, 3}, {rows, 1, 1},
                                           {M0, K1, M1, K0, M2}, {K1, N0, K0, N1},
                                           {M0, N0, M1, N1, M2}, rows % 16);
       });
@@ -247,7 +247,7 @@ TYPED_TEST(FetchingKernelTest, FewColumns) {
 
 /// Rows on so many pages that few of them make up a part.
 TYPED_TEST(FetchingKernelTest, FarRows) {
-  constexpr int64_t kRows = 40, kColumns = 5, kSums = 100,
+  constexpr int64_t kRows = 40, kColumns = 9, kSums = 100,
                     kDistance = (700 << 10) / sizeof(TypeParam);
   // Most of it is never touched.
   const auto a = std::make_unique_for_overwrite<TypeParam[]>((kSums - 1) * kDistance + kRows);
