@@ -66,13 +66,13 @@ template <class T> int64_t sumsFor(std::size_t columns, const std::vector<int64_
 /// Whether so many rows of A, those of a part, are too far apart to be read in place by one group
 /// of columns after the other: they compete for the same places of the first-level cache, or lie on
 /// more pages than a processor has the addresses of at hand.
-template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA, int64_t sums) {
+template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA) {
   constexpr int64_t kSets = 64, kMostInSet = 4, kMostPages = 32;
   constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(T));
   std::array<int64_t, kSets> inSet = {};
   int64_t most = 0, pages = 0, page = -1;
   const auto rows = std::span(rowsOfA);
-  for (const int64_t row : rows.first(std::min(rows.size(), static_cast<std::size_t>(sums)))) {
+  for (const int64_t row : rows.first(std::min<std::size_t>(rows.size(), kMostSums<T>))) {
     most = std::max(most, ++inSet[static_cast<std::size_t>(row / kCacheLine<T> % kSets)]);
     pages += row / kPage == page ? 0 : 1;
     page = row / kPage;
@@ -104,7 +104,7 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfC(offsets(n, &BlockDim::inC)),
       sumsOfLongTile(sumsFor<T>(columnsOfC.size(), rowsOfA)),
-      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA, std::min(sumsOfLongTile, kMostSums<T>))),
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
       mostSumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
@@ -163,7 +163,8 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
   return runs;
 }
 
-/// As many elements of A at a time as of the longest tiles.
+/// As many elements of A at a time as of the longest tiles; of rows that are cut into several
+/// tiles, which follow each other, as many as of one.
 template <class T> int64_t FetchingKernel<T>::sumsOfPart(const Runs &runs) const noexcept {
   const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows);
   return std::min(mostSumsInPart, sumsOfLongTile * kMostRows / rows);
@@ -261,8 +262,8 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     };
     const Runs runs = runsOf(block);
     const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsOfPart(runs));
-    // Tiles that have parts of the same cache lines of A follow each other, and such of the same
-    // rows.
+    // Tiles that have parts of the same cache lines of A follow each other, and those that have
+    // parts of the same rows.
     const bool areRowsCut = runs.length > kMostRows && columnsOfC.size() <= kFetchingColumns;
     if (runs.areJoined || (isInScratch() && areRowsCut))
       sums.forEach([&](int64_t firstK, int64_t k) {

@@ -114,9 +114,9 @@ void multiplyMatrix(const TileShape &s, const EvenPieces &columns, const T *a, c
   }
 }
 
-/// With few columns and A beyond the caches, A must be read as it lies, a few long columns at once:
-/// of one or two columns also if it may be in the second-level cache, as results are added up at
-/// little cost.
+/// With few columns and A beyond the caches, A must be read as it lies, a few long columns at once.
+/// One or two columns of results are added up at so little cost that this goes for a second-level
+/// cache, too.
 template <class T> bool shouldStream(const TileShape &s) {
   constexpr int64_t kCache = 32 * 1024, kFew = 2, kMore = 8;
   return (s.n <= kFew && s.m * s.k * static_cast<int64_t>(sizeof(T)) > kCache) ||

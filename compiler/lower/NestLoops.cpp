@@ -6,6 +6,8 @@
 
 #include "compiler/lower/Nests.h"
 
+#include "compiler/plan/Streaming.h"
+
 #include "einsumc/BlockTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +18,6 @@ namespace einsumc {
 
 namespace {
 
-/// With fewer iterations a nest cannot keep a team busy: so many, or more for a thread.
-constexpr int64_t kFewTasks = 8, kTasksOfThread = 2;
 /// The largest result, in elements, of which each thread may have a copy: adding the copies up must
 /// cost little beside the sums, which are short in a node that streams.
 constexpr int64_t kPrivateResult = int64_t{1} << 16;
@@ -30,10 +30,6 @@ int64_t iterations(const WorkDims &dims, const std::vector<NestLoop> &loops) {
 }
 
 } // namespace
-
-int64_t enoughTasks(const Machine &machine) {
-  return std::max(kFewTasks, kTasksOfThread * machine.threads);
-}
 
 bool isResultPastCaches(const WorkDims &dims, ElementType type, const LocalNest &nest) {
   const bool sumsInBlocks = llvm::any_of(

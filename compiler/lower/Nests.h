@@ -23,9 +23,6 @@ void streamNest(const WorkDims &dims, ElementType type, const Machine &machine, 
 /// \param dims of the nest, L being A
 void reorderNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest);
 
-/// Tasks that keep the threads of a node busy that moves more than it computes.
-int64_t enoughTasks(const Machine &machine);
-
 /// Adds the loops over a class, the slowest dim of the role's tensor outermost.
 /// \param counts by dim: indices of a step
 void addLoops(const WorkDims &dims, DimClass dimClass, Role role, const DimCounts &counts,

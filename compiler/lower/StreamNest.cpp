@@ -84,7 +84,8 @@ private:
         continue;
       SideDim &cut = side->dims.front();
       const int64_t extent = dims.extent(cut.dim);
-      const int64_t tasks = dims.isUnit(role, cut.dim) ? enough : 4 * enough;
+      const int64_t others = taskCount() / ceilDiv(extent, cut.count);
+      const int64_t tasks = ceilDiv(dims.isUnit(role, cut.dim) ? enough : 4 * enough, others);
       cut.count = std::max(std::min(cut.count, kLeast), ceilDiv(extent, tasks));
       cut.count = std::min(cut.count, extent);
     }

@@ -39,7 +39,7 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const auto reordering = [&] {
     return inUsualRoles(chooseReordering(usualDims, work.type, machine).cost, NestKernel::Reorder);
   };
-  if (isStreaming(dims) || goesAlongRows(dims, machine.threads))
+  if (isStreaming(dims) || goesAlongRows(dims, machine))
     return inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
   if (isReordering(dims))
     return reordering();

@@ -120,9 +120,13 @@ bool isStreaming(const WorkDims &dims) {
   return (isForBatches && isVectorised(dims)) || isTinyInPlace;
 }
 
-bool goesAlongRows(const WorkDims &dims, int64_t threads) {
-  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024, kTasksOfThread = 4,
-                    kLeastInTask = 256;
+int64_t enoughTasks(const Machine &machine) {
+  constexpr int64_t kFewTasks = 8, kTasksOfThread = 2;
+  return std::max(kFewTasks, kTasksOfThread * machine.threads);
+}
+
+bool goesAlongRows(const WorkDims &dims, const Machine &machine) {
+  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024, kLeastInTask = 256;
   constexpr double kLarge = 1 << 20; // Elements.
   const Role role = largestTensor(dims);
   if (dims.elements(role) < kLarge || dims.extentOf(DimClass::C) > 1 || !isVectorised(dims))
@@ -138,8 +142,9 @@ bool goesAlongRows(const WorkDims &dims, int64_t threads) {
     columns *= dims[dim].dimClass == others ? counts[dim] : 1;
     sums *= dims[dim].dimClass == DimClass::K ? counts[dim] : 1;
   }
-  const int64_t shared = dims.extentOf(rows) / (kTasksOfThread * threads);
-  const int64_t inTask = std::min(counts[along], shared);
+  const int64_t otherTasks = dims.extentOf(rows) / dims.extent(along);
+  const int64_t parts = ceilDiv(enoughTasks(machine), otherTasks);
+  const int64_t inTask = std::min(counts[along], ceilDiv(dims.extent(along), parts));
   return dims.extent(along) >= kLongRow && inTask >= kLeastInTask && columns <= kFewColumns &&
          columns == dims.extentOf(others) && sums >= kSumsOfColumn * columns &&
          inTask * sums > tiles::kStreamedElements;

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_PLAN_STREAMING_H
 #define EINSUMC_PLAN_STREAMING_H
 
+#include "compiler/ir/Machine.h"
 #include "compiler/plan/WorkDims.h"
 
 namespace einsumc {
@@ -27,11 +28,14 @@ DimCounts streamedCounts(const WorkDims &dims);
 /// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims);
 
-/// Whether few columns pass by long rows of a large tensor, whose sums take far more time to read
-/// than their results to write: kernels in place go along some of these rows at a time, which a
-/// processor then fetches at the speed of memory by itself. The rows must stay long where so many
-/// threads share them, and a kernel must have all columns.
-bool goesAlongRows(const WorkDims &dims, int64_t threads);
+/// Tasks that keep the threads of a node busy that streams.
+int64_t enoughTasks(const Machine &machine);
+
+/// Whether few columns pass by long rows of a large tensor, reading which takes far longer than to
+/// write the results: kernels in place go along some of these rows at a time, which a processor
+/// then fetches at the speed of memory by itself. A kernel must have all columns, and the rows stay
+/// long where the threads share them.
+bool goesAlongRows(const WorkDims &dims, const Machine &machine);
 
 /// Whether a contraction lacks rows, columns or sums, or is a batch of tiny products, but the order
 /// of some tensor's dims keeps kernels from going through them in place.

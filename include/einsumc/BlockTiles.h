@@ -41,9 +41,9 @@ inline constexpr int64_t kLongBatchBytes = 64;
 /// Columns of a panel of packed B: those of a block in registers with all vectors of a panel of A,
 /// or half of them where registers are few.
 inline constexpr int kPanelColumns = 6;
-/// A tile of A with more elements is read a few rows at a time, all along m, if few columns pass
-/// by.
-inline constexpr int64_t kStreamedElements = 64 << 10;
+/// A tile of A with more elements comes from beyond the second-level cache: if few columns pass by,
+/// it is read a few rows at a time, all along m.
+inline constexpr int64_t kStreamedElements = 128 << 10;
 /// The most columns of a panel of B where A is fetched from memory during the product, and the
 /// elements behind all panels that may be read, too.
 inline constexpr int64_t kFetchingColumns = 24, kBehindPanels = 16;

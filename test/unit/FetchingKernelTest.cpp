@@ -235,7 +235,7 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
 /// Few columns, whose sums have short parts: of rows of one tile and of several, all of which a
 /// part takes if results are in scratch.
 TYPED_TEST(FetchingKernelTest, FewColumns) {
-  for (const int64_t columns : {1, 3, 7})
+  for (const int64_t columns : {1, 3, 8})
     for (const int64_t rows : {50, 97, 200})
       for (const int64_t k : {24, 25, 100})
         runAllWritings<TypeParam>([&] {
