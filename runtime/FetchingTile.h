@@ -47,7 +47,8 @@ enum class FetchingResult : uint8_t {
 
 /// C[m,n] = sum over k of A[m,k] * B[k,n], or is added to it, with C contiguous along m, A too
 /// or in pieces, and B in panels of tiles::fetchingPanel columns, row by row: what the last one has
-/// instead of columns may be read, too, and tiles::kBehindPanels elements behind it. No extent is 0.
+/// instead of columns may be read, too, and tiles::kBehindPanels elements behind it. No extent is
+/// 0.
 template <class T> struct FetchingTile {
   int64_t m = 0, n = 0, k = 0;
   const T *a = nullptr;

@@ -11,7 +11,8 @@
 
 namespace einsumc {
 
-/// What a contraction takes that streams through its tensors in place. \pre isStreaming or goesAlongRows
+/// What a contraction takes that streams through its tensors in place.
+/// \pre isStreaming or goesAlongRows
 LocalCost streamCost(const WorkDims &dims, ElementType type, const Machine &machine);
 
 /// What a unary node takes: a copy or a sum.
