@@ -126,10 +126,9 @@ int64_t enoughTasks(const Machine &machine) {
 }
 
 bool goesAlongRows(const WorkDims &dims, const Machine &machine) {
-  constexpr int64_t kFewColumns = 8, kSumsOfColumn = 8, kLongRow = 1024, kLeastInTask = 256;
-  constexpr double kLarge = 1 << 20; // Elements.
+  constexpr int64_t kFewColumns = 8, kLongRow = 1024, kLeastInTask = 256;
   const Role role = largestTensor(dims);
-  if (dims.elements(role) < kLarge || dims.extentOf(DimClass::C) > 1 || !isVectorised(dims))
+  if (dims.extentOf(DimClass::C) > 1 || !isVectorised(dims))
     return false;
   const std::size_t along = dims.fastest(role);
   const DimClass rows = dims[along].dimClass;
@@ -145,9 +144,10 @@ bool goesAlongRows(const WorkDims &dims, const Machine &machine) {
   const int64_t otherTasks = dims.extentOf(rows) / dims.extent(along);
   const int64_t parts = ceilDiv(enoughTasks(machine), otherTasks);
   const int64_t inTask = std::min(counts[along], ceilDiv(dims.extent(along), parts));
+  // The last condition also asks for a large tensor, and for eight sums and more a column.
+  static_assert(tiles::kStreamedElements >= kStream * 8 * kFewColumns);
   return dims.extent(along) >= kLongRow && inTask >= kLeastInTask && columns <= kFewColumns &&
-         columns == dims.extentOf(others) && sums >= kSumsOfColumn * columns &&
-         inTask * sums > tiles::kStreamedElements;
+         columns == dims.extentOf(others) && inTask * sums > tiles::kStreamedElements;
 }
 
 bool isReordering(const WorkDims &dims) { return !isStreaming(dims) && canReorder(dims); }
