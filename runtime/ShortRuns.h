@@ -58,7 +58,7 @@ public:
   /// The source of the next call lies \p ahead elements further on.
   template <class Op>
   void copy(T *target, const T *source, int64_t ahead, LineWriter<T> &lines) const noexcept {
-    if (isMatrix)
+    if (isByPackets && !Op::isPastCaches)
       return transposeRuns<Op>(target, source, ahead);
     alignas(64) std::array<T, kMostElements + simd::kLanes<T>> block;
     if (Op::isPastCaches)
@@ -68,6 +68,18 @@ public:
         if (w + 1 == writes || toRun[w + 1] != toRun[w] + writeLength)
           fetchEnd(target + toRun[w] + writeLength);
       }
+    if (isByPackets) {
+      transposeRuns<Overwrite>(block.data(), source, ahead);
+      for (int64_t w = 0; w < writes; ++w) {
+        T *const to = target + toRun[w];
+        const T *const run = block.data() + w * writeLength;
+        if (goesPastCaches(to, lines))
+          writePastCaches(to, run, lines);
+        else
+          copyRow(to, run, writeLength);
+      }
+      return;
+    }
     for (int64_t r = 0; r < rows; ++r) {
       prefetchRow(source + fromRow[r] + ahead, readLength);
       copyRow(block.data() + r * readLength, source + fromRow[r], readLength);
@@ -93,7 +105,7 @@ private:
                                             bool pastCaches) noexcept {
     constexpr int64_t kLine = kCacheLine<T>, kHalfLine = std::max<int64_t>(kPacket<T>, kLine / 2);
     if (pastCaches)
-      return takeRuns(nest, leastSteps, kLine, false);
+      return takeRuns(nest, leastSteps, kLine, false, true);
     if (auto matrix = takeRuns(nest, leastSteps, kLine, true))
       return matrix;
     if (hasPieces(nest)) // Rows of tiles.
@@ -143,7 +155,7 @@ private:
 
   /// \param least elements of a run
   static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, int64_t least,
-                                           bool asMatrix) {
+                                           bool asMatrix, bool pastCaches = false) {
     for (int64_t wanted = kWanted; wanted >= least; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
       const Run inSource = runOf(nest, &Loop::from, wanted);
@@ -157,7 +169,7 @@ private:
       const bool isMatrix = (inTarget.loops & inSource.loops) == 0;
       const bool fits = asMatrix ? isMatrix : elements <= kMostElements;
       if (fits && leastSteps * elements <= nest.steps())
-        return ShortRuns(nest, inTarget, inSource, asMatrix);
+        return ShortRuns(nest, inTarget, inSource, pastCaches);
     }
     return std::nullopt;
   }
@@ -187,27 +199,31 @@ private:
     count *= extent;
   }
 
-  ShortRuns(LoopNest &nest, const Run &inTarget, const Run &inSource, bool isMatrix)
-      : isMatrix(isMatrix), readLength(inSource.length) {
-    fromRow[0] = toRun[0] = 0;
+  ShortRuns(LoopNest &nest, const Run &inTarget, const Run &inSource, bool pastCaches)
+      : readLength(inSource.length) {
+    fromRow[0] = toRun[0] = toRow[0] = toColumn[0] = 0;
     inBlock[0] = blockOfRun[0] = 0;
-    int64_t runs = 1;
+    int64_t runs = 1, stepsOfRow = 1;
+    bool areRowsTogether = true;
     for (std::size_t d = 0; d < nest.loops().size(); ++d) { // by growing steps in the target
       const Loop &loop = nest.loops()[d];
       int64_t step = loop.from;
       if (inTarget.has(d) && !inSource.has(d)) {
         step = readLength * rows;
+        extend(toRow, stepsOfRow, loop.extent, loop.to);
         extend(fromRow, rows, loop.extent, loop.from);
       }
       if (inTarget.has(d)) {
+        areRowsTogether = areRowsTogether && !inSource.has(d);
+        rowsTogether *= areRowsTogether ? loop.extent : 1;
         extend(inBlock, writeLength, loop.extent, step);
       } else if (inSource.has(d)) {
         extend(toRun, writes, loop.extent, loop.to);
         extend(blockOfRun, runs, loop.extent, step);
       }
     }
-    for (int64_t w = 0; isMatrix && w < writes; ++w)
-      toColumn[blockOfRun[w]] = toRun[w];
+    addColumns(nest, inTarget, inSource, pastCaches);
+    isByPackets = std::min(rowsTogether, columnsTogether) >= kPacket<T>;
     const Loop &first = nest.loops().front();
     together = first.to == 1 && first.from == 1 ? first.extent : 1;
     for (std::size_t d = nest.loops().size(); d-- > 0;)
@@ -215,50 +231,98 @@ private:
         nest.take(d);
   }
 
+  /// Where the elements of a row of the source go: in the target, or one run of it behind the other
+  /// in a block.
+  void addColumns(const LoopNest &nest, const Run &inTarget, const Run &inSource, bool pastCaches) {
+    std::array<int64_t, LoopNest::kMaxLoops> to;
+    int64_t run = writeLength;
+    for (std::size_t d = 0; d < nest.loops().size(); ++d) {
+      const Loop &loop = nest.loops()[d];
+      const bool isOfRun = pastCaches && inSource.has(d) && !inTarget.has(d);
+      to[d] = isOfRun ? run : loop.to;
+      run *= isOfRun ? loop.extent : 1;
+    }
+    bool areTogether = true;
+    for (int64_t columns = 1; columns < readLength;) {
+      std::size_t d = 0;
+      while (!inSource.has(d) || nest.loops()[d].from != columns)
+        ++d;
+      areTogether = areTogether && !inTarget.has(d);
+      columnsTogether *= areTogether ? nest.loops()[d].extent : 1;
+      extend(toColumn, columns, nest.loops()[d].extent, to[d]);
+    }
+  }
+
   /// Transposes by packets. Those at the ends overlap the ones before, or are copied element by
   /// element if none may be written twice.
   template <class Op> void transposeRuns(T *target, const T *source, int64_t ahead) const noexcept {
     constexpr int64_t kSize = kPacket<T>;
-    const int64_t endRow = Op::isIdempotent ? rows : rows / kSize * kSize;
-    const int64_t endColumn = Op::isIdempotent ? readLength : readLength / kSize * kSize;
-    for (int64_t r = 0; r < endRow; r += kSize) {
-      const int64_t row = std::min(r, rows - kSize);
-      for (int64_t i = row; i < row + kSize; ++i)
-        prefetchRow(source + fromRow[i] + ahead, readLength);
-      for (int64_t c = 0; c < endColumn; c += kSize) {
-        const int64_t column = std::min(c, readLength - kSize);
-        Packet<T> packets[kSize];
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kSize; ++i)
-          packets[i] = simd::loadAs<Packet<T>>(source + fromRow[row + i] + column);
-        transposeRegisters<T>(packets);
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kSize; ++i) {
-          T *const to = target + toColumn[column + i] + row;
-          simd::store(to, Op::combine(simd::loadAs<Packet<T>>(to), packets[i]));
-        }
+    const auto inPackets = [](int64_t count) {
+      return Op::isIdempotent ? count : count / kSize * kSize;
+    };
+    const int64_t endRow = inPackets(rowsTogether), endColumn = inPackets(columnsTogether);
+    for (int64_t firstRow = 0; firstRow < rows; firstRow += rowsTogether) {
+      for (int64_t r = 0; r < endRow; r += kSize) {
+        const int64_t row = firstRow + std::min(r, rowsTogether - kSize);
+        for (int64_t i = row; i < row + kSize; ++i)
+          prefetchRow(source + fromRow[i] + ahead, readLength);
+        for (int64_t first = 0; first < readLength; first += columnsTogether)
+          for (int64_t c = 0; c < endColumn; c += kSize)
+            transposePacketsOfRuns<Op>(target, source, row,
+                                       first + std::min(c, columnsTogether - kSize));
       }
+      for (int64_t r = 0; r < rowsTogether; ++r)
+        for (int64_t first = 0; first < readLength; first += columnsTogether)
+          for (int64_t c = r < endRow ? endColumn : 0; c < columnsTogether; ++c) {
+            T &t = target[toColumn[first + c] + toRow[firstRow + r]];
+            t = Op::combine(t, source[fromRow[firstRow + r] + first + c]);
+          }
     }
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t c = row < endRow ? endColumn : 0; c < readLength; ++c) {
-        T &t = target[toColumn[c] + row];
-        t = Op::combine(t, source[fromRow[row] + c]);
-      }
+  }
+
+  template <class Op>
+  [[gnu::always_inline]] void transposePacketsOfRuns(T *target, const T *source, int64_t row,
+                                                     int64_t column) const noexcept {
+    constexpr int64_t kSize = kPacket<T>;
+    Packet<T> packets[kSize];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSize; ++i)
+      packets[i] = simd::loadAs<Packet<T>>(source + fromRow[row + i] + column);
+    transposeRegisters<T>(packets);
+    T *const begin = target + toRow[row];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSize; ++i) {
+      T *const to = begin + toColumn[column + i];
+      simd::store(to, Op::combine(simd::loadAs<Packet<T>>(to), packets[i]));
+    }
+  }
+
+  bool isWholeLines(const T *target) const {
+    return beginsLine(target) && writeLength % kCacheLine<T> == 0;
+  }
+
+  /// Whether a run is whole lines, or the parts of lines at its ends do not matter.
+  bool goesPastCaches(const T *target, const LineWriter<T> &lines) const {
+    constexpr int64_t kManyLines = 4;
+    return isWholeLines(target) || lines.hasLongRuns || writeLength >= kManyLines * kCacheLine<T>;
+  }
+
+  /// \pre it goes there
+  void writePastCaches(T *target, const T *run, LineWriter<T> &lines) const noexcept {
+    if (isWholeLines(target))
+      storeLines(target, run, writeLength);
+    else
+      lines.write(target, run, writeLength);
   }
 
   template <class Op> void write(T *target, const T *from, LineWriter<T> &lines) const noexcept {
-    // With so many, the parts of lines at the ends do not matter.
-    constexpr int64_t kManyLines = 4;
-    const bool isAligned = beginsLine(target) && writeLength % kCacheLine<T> == 0;
-    const bool isPastCaches = Op::isPastCaches && (lines.hasLongRuns || isAligned ||
-                                                   writeLength >= kManyLines * kCacheLine<T>);
     // Where they are to be, if they may: a copy of what was just written in pieces waits for it.
-    if (Op::isIdempotent && !isPastCaches)
+    if (Op::isIdempotent && !(Op::isPastCaches && goesPastCaches(target, lines)))
       return collect(target, from, writeLength);
     alignas(64) std::array<T, kMostRun + simd::kLanes<T>> run;
     collect(run.data(), from, static_cast<int64_t>(run.size()));
-    if (isPastCaches)
-      return lines.write(target, run.data(), writeLength);
+    if (Op::isPastCaches)
+      return writePastCaches(target, run.data(), lines);
     for (int64_t i = 0; i < writeLength; ++i)
       target[i] = Op::combine(target[i], run[i]);
   }
@@ -293,13 +357,14 @@ private:
       }
   }
 
-  bool isMatrix; ///< by transposeRuns
+  bool isByPackets; ///< by transposeRuns
   int64_t readLength;
   int64_t together; ///< neighbours in both
   int64_t rows = 1, writes = 1, writeLength = 1;
-  std::array<int64_t, kMostRun> fromRow;             ///< of each run in the source: where it begins
-  std::array<int64_t, kMostRun> toRun;               ///< of each run in the target
-  std::array<int64_t, kMostRun> toColumn;            ///< of a matrix, by the source's elements
+  int64_t rowsTogether = 1, columnsTogether = 1; ///< neighbours in one tensor only
+  std::array<int64_t, kMostRun> fromRow;         ///< of each run in the source: where it begins
+  std::array<int64_t, kMostRun> toRun;           ///< of each run in the target
+  std::array<int64_t, kMostRun> toRow, toColumn; ///< by packets, of the source's rows and elements
   std::array<int32_t, kMostRun> blockOfRun, inBlock; ///< where it begins in the block, and goes on
 };
 
