@@ -32,6 +32,9 @@ using namespace tiles;
 /// cache lines, too.
 template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
+/// Elements of columns one after the other that are worth bringing together: lines of them.
+template <class T> constexpr int64_t kLeastTogether = 2 * kCacheLine<T>;
+
 } // namespace
 
 template <class T>
@@ -46,7 +49,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     placeInScratch();
   result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
-    sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}}};
+    sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}, 1, {}}};
   const bool inRuns = result != Result::Buffered;
   // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
   // do not, so a tile of them has to fit the first-level cache.
@@ -54,7 +57,10 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   const bool isPacked = format.panelDims > 0 || format.panelRows > 0;
   const bool areColumnsTogether = result == Result::Buffered && format.pastCaches &&
                                   !format.resultInScratch && sideM.strideInC() == 1 &&
-                                  sideN.strideInC() == sideM.runLength(0);
+                                  sideN.strideInC() == sideM.runLength(0) &&
+                                  sideM.runLength(0) * sideN.runLength(0) >= kLeastTogether<T>;
+  if (result == Result::Buffered && !areColumnsTogether)
+    spread = chooseSpread();
   const int64_t longest = isPacked ? (areColumnsTogether ? kMostTogether<T> : kStepM<T>)
                                    : std::clamp(rows / kStepM<T> * kStepM<T>, kStepM<T>, kMostM);
   sideM.cut({.dims = format.panelDims,
@@ -130,6 +136,17 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
                  isAligned(sideM, true) && isAligned(sideN, false)
              ? Result::PastCaches
              : Result::Direct;
+}
+
+template <class T> typename BlockKernel<T>::Spread BlockKernel<T>::chooseSpread() const {
+  // Up to so many elements of a run along both sides are not worth a call.
+  constexpr int64_t kFewInPieces = 24, kFewElements = 32;
+  const int64_t rows = sideM.runLength(0), columns = sideN.runLength(0);
+  if (sideM.strideInC() == 1)
+    return rows <= kMostPiece && rows * columns <= kFewInPieces ? Spread::Pieces : Spread::Runs;
+  if (sideN.strideInC() == 1 && columns >= kLeastColumns<T>)
+    return Spread::Packets;
+  return rows * columns <= kFewElements ? Spread::Pieces : Spread::Runs;
 }
 
 template <class T> void BlockKernel<T>::fetchKernels() {
@@ -309,6 +326,17 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
         fetchRows(to, rows, strideN, columns);
     });
   kernel(m, n, k, false)(a, b, buffer);
+  if (spread == Spread::Pieces) {
+    const int64_t piece = strideM == 1 && !accumulate ? m.longestRun : 1;
+    return spreadPieces<T>(c, n.inC, buffer, {m.inC, piece, m.runs.front().length % piece},
+                           accumulate);
+  }
+  if (spread == Spread::Packets && !accumulate && std::ssize(m.inC) >= kPacket<T>) {
+    for (const Run &columns : n.runs)
+      spreadPackets<T>(c + columns.toC, m.inC, buffer + columns.at * kBufferColumn<T>,
+                       columns.length);
+    return;
+  }
   forEachRun([&](T *to, const T *from, int64_t rows, int64_t columns) {
     if (strideM != 1 && strideN == 1)
       transposeColumns(to, strideM, from, rows, columns, accumulate);

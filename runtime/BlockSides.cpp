@@ -121,12 +121,19 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
   const int64_t length = std::min(roundUp(part, panels.multiple), panels.longest);
   for (int64_t row = 0; row < rows;) {
     const int64_t size = std::min({length, within - row % within, rows - row});
-    Tile tile{
-        start + row * panels.rowStride, offsetInC(variant, first + row), indexOfSize(size), {}};
+    Tile tile{start + row * panels.rowStride,
+              offsetInC(variant, first + row),
+              indexOfSize(size),
+              {},
+              1,
+              {}};
     for (int64_t at = 0; at < size;) {
       const int64_t index = first + row + at;
       const int64_t neighbours = std::min(run - index % run, size - at);
       tile.runs.push_back({at, offsetInC(variant, index), neighbours});
+      tile.longestRun = std::max(tile.longestRun, neighbours);
+      for (int64_t i = 0; i < neighbours; ++i)
+        tile.inC.push_back(offsetInC(variant, index + i));
       at += neighbours;
     }
     variants[variant].push_back(std::move(tile));

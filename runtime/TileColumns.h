@@ -17,6 +17,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <span>
+#include <utility>
 
 namespace einsumc {
 
@@ -54,6 +57,96 @@ void addRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns
   }
 }
 
+/// The most neighbours that are copied as a piece.
+inline constexpr int kMostPiece = 7;
+
+/// Where the rows of a tile lie in C: pieces of so many neighbours, but for the first \p head rows,
+/// which are fewer, and those that are left at the end.
+struct RowsInPieces {
+  std::span<const int64_t> inC;
+  int64_t piece, head;
+};
+
+template <class T, bool Accumulate, int Piece>
+void spreadRows(T *to, const T *from, std::span<const int64_t> rows) {
+  static_assert(!Accumulate || Piece == 1);
+  const int64_t count = std::ssize(rows);
+#pragma GCC unroll 4
+  for (int64_t row = 0; row < count; row += Piece)
+    if constexpr (Accumulate)
+      to[rows[row]] += from[row];
+    else
+      std::memcpy(to + rows[row], from + row, Piece * sizeof(T));
+}
+
+/// Brings columns of a buffer to where they begin in C, by pieces of so many rows.
+template <class T, bool Accumulate, int Piece>
+void spreadPiecesOf(T *c, std::span<const int64_t> columns, const T *from,
+                    const RowsInPieces &rows) {
+  const int64_t whole = (std::ssize(rows.inC) - rows.head) / Piece * Piece;
+  const int64_t tail = rows.head + whole;
+  for (const int64_t column : columns) {
+    spreadRows<T, Accumulate, 1>(c + column, from, rows.inC.first(rows.head));
+    spreadRows<T, Accumulate, Piece>(c + column, from + rows.head,
+                                     rows.inC.subspan(rows.head, whole));
+    spreadRows<T, Accumulate, 1>(c + column, from + tail, rows.inC.subspan(tail));
+    from += kBufferColumn<T>;
+  }
+}
+
+/// The same for pieces of any rows: from 1 to kMostPiece, or 1 to accumulate.
+template <class T>
+[[gnu::noinline]] // The other ways keep their loops inline.
+void spreadPieces(T *c, std::span<const int64_t> columns, const T *from, const RowsInPieces &rows,
+                  bool accumulate) {
+  if (accumulate)
+    return spreadPiecesOf<T, true, 1>(c, columns, from, rows);
+  [&]<int... P>(std::integer_sequence<int, P...>) {
+    static constexpr decltype(&spreadPiecesOf<T, false, 1>) kTable[] = {
+        spreadPiecesOf<T, false, P + 1>...};
+    kTable[rows.piece - 1](c, columns, from, rows);
+  }(std::make_integer_sequence<int, kMostPiece>());
+}
+
+/// Brings so many columns of a buffer that are neighbours in C to where its rows begin there, a
+/// packet of rows at a time, the last of which overlap.
+template <class T, int Columns>
+void spreadPacketsOf(T *c, std::span<const int64_t> rows, const T *from) {
+  constexpr int64_t kSize = kPacket<T>;
+  const int64_t count = std::ssize(rows);
+  for (int64_t r = 0; r < count; r += kSize) {
+    const int64_t row = std::min(r, count - kSize);
+    Packet<T> packets[kSize] = {};
+#pragma GCC unroll 16
+    for (int j = 0; j < Columns; ++j)
+      packets[j] = simd::loadAs<Packet<T>>(from + row + j * kBufferColumn<T>);
+    transposeRegisters<T>(packets);
+#pragma GCC unroll 16
+    for (int i = 0; i < kSize; ++i)
+      storeFew<Columns>(c + rows[row + i], packets[i]);
+  }
+}
+
+/// The same for any number of columns.
+/// \pre there are as many rows as a packet has
+template <class T>
+[[gnu::noinline]] // As above.
+void spreadPackets(T *c, std::span<const int64_t> rows, const T *from, int64_t columns) {
+  constexpr int64_t kSize = kPacket<T>;
+  if (columns < kSize) {
+    [&]<int... N>(std::integer_sequence<int, N...>) {
+      static constexpr decltype(&spreadPacketsOf<T, kSize>) kTable[] = {
+          spreadPacketsOf<T, N + 1>...};
+      kTable[columns - 1](c, rows, from);
+    }(std::make_integer_sequence<int, kSize - 1>());
+    return;
+  }
+  for (int64_t first = 0; first < columns; first += kSize) {
+    const int64_t column = std::min(first, columns - kSize);
+    spreadPacketsOf<T, kSize>(c + column, rows, from + column * kBufferColumn<T>);
+  }
+}
+
 /// Brings rows of a buffer to where they lie in C, so far apart.
 template <class T>
 void scatterRows(T *to, int64_t stride, const T *from, int64_t rows, bool accumulate) {
@@ -87,7 +180,8 @@ void copyPieces(T *to, int64_t stride, const T *from, int64_t rows, int64_t colu
 /// Copies columns of a buffer to columns \p stride apart, by the largest pieces of vectors that
 /// the rows fill.
 template <class T, int Bytes = simd::kVectorBytes>
-void copyRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
+[[gnu::always_inline]] inline void copyRuns(T *to, int64_t stride, const T *from, int64_t rows,
+                                            int64_t columns) {
   if constexpr (Bytes > static_cast<int>(sizeof(T)))
     if (rows < Bytes / static_cast<int>(sizeof(T)))
       return copyRuns<T, Bytes / 2>(to, stride, from, rows, columns);

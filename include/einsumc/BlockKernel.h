@@ -104,6 +104,8 @@ private:
     int64_t toC = 0;
     std::size_t size = 0; ///< index into the side's sizes
     std::vector<Run> runs;
+    int64_t longestRun = 1;
+    std::vector<int64_t> inC; ///< by index, as the runs' toC
   };
   using Tiles = std::vector<Tile>;
 
@@ -173,6 +175,10 @@ private:
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;
+  /// How tiles get from a buffer to C: by runs along both sides, if these are long enough; by
+  /// pieces of a few rows; by packets of rows whose columns are neighbours in C.
+  enum class Spread : uint8_t { Runs, Pieces, Packets };
+  Spread chooseSpread() const;
   /// Whether tiles may end where runs of C do.
   bool mayTilesEndRuns() const;
 
@@ -180,6 +186,7 @@ private:
   Side sideK; ///< one tile a block
   BlockFormat format;
   Result result = Result::Direct;
+  Spread spread = Spread::Runs;
   int64_t productInScratch = 0;       ///< elements between those of a batch
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };
