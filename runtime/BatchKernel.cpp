@@ -10,6 +10,7 @@
 #include "TileFunctions.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace einsumc {
 
@@ -26,30 +27,34 @@ void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T
   constexpr int kLanes = simd::kLanes<T>;
   Vector sums[Vectors][Rows][Columns] = {};
   const int64_t aM = s.aM, bN = s.bN;
-  for (int64_t k = s.k; k > 0; --k, a += s.aK, b += s.bK) {
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v)
-      addProducts<Rows, Columns>([&](int i) { return access.load(a + i * aM + v * kLanes); },
-                                 [&](int j) {
-                                   if constexpr (IsSameB)
-                                     return simd::broadcast<T>(b[j * bN]);
-                                   else
-                                     return access.load(b + j * bN + v * kLanes);
-                                 },
-                                 [&](int i, int j) -> auto & { return sums[v][i][j]; });
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int j = 0; j < Columns; ++j)
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) {
-        T *const target = c + i * s.cM + j * s.cN + v * kLanes;
-        if (s.accumulate)
-          access.template put<true>(target, sums[v][i][j]);
-        else
-          access.template put<false>(target, sums[v][i][j]);
-      }
+  // No loops over sums: compilers would go through them in memory.
+  constexpr std::make_integer_sequence<int, Vectors> kEach;
+  constexpr std::make_integer_sequence<int, Rows * Columns> kSums;
+  const auto add = [&]<int... V>(std::integer_sequence<int, V...>) {
+    (addProducts<Rows, Columns>([&](int i) { return access.load(a + i * aM + V * kLanes); },
+                                [&](int j) {
+                                  if constexpr (IsSameB)
+                                    return simd::broadcast<T>(b[j * bN]);
+                                  else
+                                    return access.load(b + j * bN + V * kLanes);
+                                },
+                                [&](int i, int j) -> auto & { return sums[V][i][j]; }),
+     ...);
+  };
+  for (int64_t k = s.k; k > 0; --k, a += s.aK, b += s.bK)
+    add(kEach);
+  const auto put = [&]<bool Accumulate, int At, int... V>(std::integer_sequence<int, V...>) {
+    constexpr int kRow = At / Columns, kColumn = At % Columns;
+    T *const target = c + kRow * s.cM + kColumn * s.cN;
+    (access.template put<Accumulate>(target + V * kLanes, sums[V][kRow][kColumn]), ...);
+  };
+  const auto putAll = [&]<bool Accumulate, int... At>(std::integer_sequence<int, At...>) {
+    (put.template operator()<Accumulate, At>(kEach), ...);
+  };
+  if (s.accumulate)
+    putAll.template operator()<true>(kSums);
+  else
+    putAll.template operator()<false>(kSums);
 }
 
 template <class T> struct WholeVectors {
@@ -59,6 +64,7 @@ template <class T> struct WholeVectors {
   }
 };
 
+/// Of lines of which nothing else is written: memory reads a part of one first.
 /// \pre the tile does not accumulate, and targets are aligned
 template <class T> struct WholeVectorsPastCaches : WholeVectors<T> {
   template <bool Accumulate> void put(T *target, simd::Vector<T> value) const {
@@ -66,35 +72,47 @@ template <class T> struct WholeVectorsPastCaches : WholeVectors<T> {
   }
 };
 
+/// Whole vectors of c from one to another, for Rows x Columns of m x n. Returns where they end.
+template <class T, int Rows, int Columns, bool IsSameB, class Access>
+int64_t multiplyVectors(const TileShape &s, const Access &access, const T *a, const T *b, T *c,
+                        int64_t begin, int64_t end) {
+  constexpr int kLanes = simd::kLanes<T>, kVectors = kSumsAtOnce / (Rows * Columns);
+  int64_t i = begin;
+  const auto block = [&]<int Vectors>() {
+    multiplyBlock<T, Rows, Columns, IsSameB, Vectors>(s, access, a + i, IsSameB ? b : b + i, c + i);
+    i += Vectors * kLanes;
+  };
+  while (i + kVectors * kLanes <= end)
+    block.template operator()<kVectors>();
+  while (i + kLanes <= end)
+    block.template operator()<1>();
+  return i;
+}
+
 /// All of c for Rows x Columns of m x n.
 template <class T, int Rows, int Columns, bool IsSameB = false>
 void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
-  constexpr int kLanes = simd::kLanes<T>, kVectors = kSumsAtOnce / (Rows * Columns);
+  constexpr int64_t kLine = kCacheLine<T>;
   int64_t i = 0;
-  const auto block = [&]<int Vectors>(const auto &access) {
-    multiplyBlock<T, Rows, Columns, IsSameB, Vectors>(s, access, a + i, IsSameB ? b : b + i, c + i);
+  const auto whole = [&](const auto &access, int64_t end) {
+    i = multiplyVectors<T, Rows, Columns, IsSameB>(s, access, a, b, c, i, end);
   };
-  const auto masked = [&](int64_t count) {
-    block.template operator()<1>(simd::LaneMask<T>(static_cast<int>(count)));
-    i += count;
+  const auto upTo = [&](int64_t end) {
+    whole(WholeVectors<T>(), end);
+    if (i < end)
+      multiplyBlock<T, Rows, Columns, IsSameB, 1>(s, simd::LaneMask<T>(static_cast<int>(end - i)),
+                                                  a + i, IsSameB ? b : b + i, c + i);
+    i = end;
   };
-  const auto whole = [&](const auto &access) {
-    for (; i + kVectors * kLanes <= s.c; i += kVectors * kLanes)
-      block.template operator()<kVectors>(access);
-    for (; i + kLanes <= s.c; i += kLanes)
-      block.template operator()<1>(access);
-  };
-  const bool areAlike = (Rows == 1 || s.cM % kLanes == 0) && (Columns == 1 || s.cN % kLanes == 0);
+  const bool areAlike = (Rows == 1 || s.cM % kLine == 0) && (Columns == 1 || s.cN % kLine == 0);
   if (s.pastCaches && !s.accumulate && areAlike) {
-    const int64_t past = pastLine(c) % kLanes;
-    if (past > 0)
-      masked(std::min(kLanes - past, s.c));
-    whole(WholeVectorsPastCaches<T>());
-  } else {
-    whole(WholeVectors<T>());
+    const int64_t head = std::min((kLine - pastLine(c)) % kLine, s.c);
+    if (head > 0)
+      upTo(head);
+    whole(WholeVectorsPastCaches<T>(), head + (s.c - head) / kLine * kLine);
   }
   if (i < s.c)
-    masked(s.c - i);
+    upTo(s.c);
 }
 
 template <class T, int Rows> void multiplyRows(const TileShape &s, const T *a, const T *b, T *c) {
@@ -115,6 +133,8 @@ template <class T> int64_t pieceOfC(const TileShape &s) {
 } // namespace
 
 template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  if (s.m == 1 && s.n == 1) // Elements: often few of them.
+    return multiplyColumns<T, 1, 1>(s, a, b, c);
   TileShape part = s;
   for (int64_t i = 0; i < s.c; i += part.c) {
     part.c = std::min(pieceOfC<T>(s), s.c - i);

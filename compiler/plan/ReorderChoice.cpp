@@ -9,6 +9,7 @@
 #include "compiler/plan/MemoryModel.h"
 
 #include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -172,7 +173,17 @@ private:
       for (const DimClass side : {DimClass::N, DimClass::M})
         growSide(side, kWantedSide);
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      counts[dim] = ceilDiv(dims.extent(dim), ceilDiv(dims.extent(dim), counts[dim]));
+      counts[dim] = evenPart(dim);
+  }
+
+  /// As many indices of a dim as a block has, or a few fewer, for even parts; along which tensors
+  /// lie in lines, rather whole lines of them.
+  int64_t evenPart(std::size_t dim) const {
+    constexpr int64_t kManyLines = 8;
+    const int64_t extent = dims.extent(dim), even = ceilDiv(extent, ceilDiv(extent, counts[dim]));
+    const int64_t line = copies::kLineBytes / elementBytes;
+    const bool isAlong = llvm::any_of(large, [&](Role role) { return dims.isUnit(role, dim); });
+    return isAlong && even < extent && even >= kManyLines * line ? roundUp(even, line) : even;
   }
 
   /// The fastest dims of a tensor as what kernels go along.
