@@ -26,9 +26,10 @@ namespace einsumc {
 /// with dims of extent 2. It takes as many loops as make runs of one to four lines in the source,
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
-/// where the steps are powers of two and few lines stay cached. Runs that share no loop are the
-/// rows of a matrix and of its transpose, and go through registers, if need be from half a line on.
-/// To a cache, pieces that are neighbours in both tensors rather go by tiles.
+/// where the steps are powers of two and few lines stay cached. Neighbours in the target from as
+/// many runs of the source as a packet has elements go through registers: those of a matrix whose
+/// rows and columns share no loop if need be from half a line on. To a cache, pieces that are
+/// neighbours in both tensors rather go by tiles.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
@@ -223,7 +224,7 @@ private:
       }
     }
     addColumns(nest, inTarget, inSource, pastCaches);
-    isByPackets = std::min(rowsTogether, columnsTogether) >= kPacket<T>;
+    isByPackets = rowsTogether >= kPacket<T>;
     const Loop &first = nest.loops().front();
     together = first.to == 1 && first.from == 1 ? first.extent : 1;
     for (std::size_t d = nest.loops().size(); d-- > 0;)
@@ -242,13 +243,10 @@ private:
       to[d] = isOfRun ? run : loop.to;
       run *= isOfRun ? loop.extent : 1;
     }
-    bool areTogether = true;
     for (int64_t columns = 1; columns < readLength;) {
       std::size_t d = 0;
       while (!inSource.has(d) || nest.loops()[d].from != columns)
         ++d;
-      areTogether = areTogether && !inTarget.has(d);
-      columnsTogether *= areTogether ? nest.loops()[d].extent : 1;
       extend(toColumn, columns, nest.loops()[d].extent, to[d]);
     }
   }
@@ -260,29 +258,26 @@ private:
     const auto inPackets = [](int64_t count) {
       return Op::isIdempotent ? count : count / kSize * kSize;
     };
-    const int64_t endRow = inPackets(rowsTogether), endColumn = inPackets(columnsTogether);
+    const int64_t endRow = inPackets(rowsTogether), endColumn = inPackets(readLength);
     for (int64_t firstRow = 0; firstRow < rows; firstRow += rowsTogether) {
       for (int64_t r = 0; r < endRow; r += kSize) {
         const int64_t row = firstRow + std::min(r, rowsTogether - kSize);
         for (int64_t i = row; i < row + kSize; ++i)
           prefetchRow(source + fromRow[i] + ahead, readLength);
-        for (int64_t first = 0; first < readLength; first += columnsTogether)
-          for (int64_t c = 0; c < endColumn; c += kSize)
-            transposePacketsOfRuns<Op>(target, source, row,
-                                       first + std::min(c, columnsTogether - kSize));
+        for (int64_t c = 0; c < endColumn; c += kSize)
+          transposeSquare<Op>(target, source, row, std::min(c, readLength - kSize));
       }
-      for (int64_t r = 0; r < rowsTogether; ++r)
-        for (int64_t first = 0; first < readLength; first += columnsTogether)
-          for (int64_t c = r < endRow ? endColumn : 0; c < columnsTogether; ++c) {
-            T &t = target[toColumn[first + c] + toRow[firstRow + r]];
-            t = Op::combine(t, source[fromRow[firstRow + r] + first + c]);
-          }
+      for (int64_t row = firstRow; row < firstRow + rowsTogether; ++row)
+        for (int64_t c = row < firstRow + endRow ? endColumn : 0; c < readLength; ++c) {
+          T &t = target[toColumn[c] + toRow[row]];
+          t = Op::combine(t, source[fromRow[row] + c]);
+        }
     }
   }
 
   template <class Op>
-  [[gnu::always_inline]] void transposePacketsOfRuns(T *target, const T *source, int64_t row,
-                                                     int64_t column) const noexcept {
+  [[gnu::always_inline]] void transposeSquare(T *target, const T *source, int64_t row,
+                                              int64_t column) const noexcept {
     constexpr int64_t kSize = kPacket<T>;
     Packet<T> packets[kSize];
 #pragma GCC unroll 16
@@ -361,7 +356,7 @@ private:
   int64_t readLength;
   int64_t together; ///< neighbours in both
   int64_t rows = 1, writes = 1, writeLength = 1;
-  int64_t rowsTogether = 1, columnsTogether = 1; ///< neighbours in one tensor only
+  int64_t rowsTogether = 1; ///< neighbours in the target, from rows that follow each other
   std::array<int64_t, kMostRun> fromRow;         ///< of each run in the source: where it begins
   std::array<int64_t, kMostRun> toRun;           ///< of each run in the target
   std::array<int64_t, kMostRun> toRow, toColumn; ///< by packets, of the source's rows and elements
