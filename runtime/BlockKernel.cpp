@@ -327,7 +327,7 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
     });
   kernel(m, n, k, false)(a, b, buffer);
   if (spread == Spread::Pieces) {
-    const int64_t piece = strideM == 1 && !accumulate ? m.longestRun : 1;
+    const int64_t piece = strideM == 1 ? m.longestRun : 1;
     return spreadPieces<T>(c, n.inC, buffer, {m.inC, piece, m.runs.front().length % piece},
                            accumulate);
   }

@@ -94,7 +94,7 @@ void spreadPiecesOf(T *c, std::span<const int64_t> columns, const T *from,
   }
 }
 
-/// The same for pieces of any rows: from 1 to kMostPiece, or 1 to accumulate.
+/// The same for pieces of 1 to kMostPiece rows; or adds them, row by row.
 template <class T>
 [[gnu::noinline]] // The other ways keep their loops inline.
 void spreadPieces(T *c, std::span<const int64_t> columns, const T *from, const RowsInPieces &rows,
