@@ -27,7 +27,7 @@ void multiplyBlock(const TileShape &s, const Access &access, const T *a, const T
   constexpr int kLanes = simd::kLanes<T>;
   Vector sums[Vectors][Rows][Columns] = {};
   const int64_t aM = s.aM, bN = s.bN;
-  // No loops over sums: compilers would go through them in memory.
+  // No loops over vectors: compilers would go through the sums in memory.
   constexpr std::make_integer_sequence<int, Vectors> kEach;
   constexpr std::make_integer_sequence<int, Rows * Columns> kSums;
   const auto add = [&]<int... V>(std::integer_sequence<int, V...>) {
@@ -64,7 +64,7 @@ template <class T> struct WholeVectors {
   }
 };
 
-/// Of lines of which nothing else is written: memory reads a part of one first.
+/// For whole lines only: memory would read a part of one first.
 /// \pre the tile does not accumulate, and targets are aligned
 template <class T> struct WholeVectorsPastCaches : WholeVectors<T> {
   template <bool Accumulate> void put(T *target, simd::Vector<T> value) const {
@@ -115,6 +115,11 @@ void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
     upTo(s.c);
 }
 
+/// Whether rows of C begin in the same place of a line.
+template <class T> bool areRowsAlike(const TileShape &s) {
+  return (s.m == 1 || s.cM % kCacheLine<T> == 0) && (s.n == 1 || s.cN % kCacheLine<T> == 0);
+}
+
 template <class T, int Rows> void multiplyRows(const TileShape &s, const T *a, const T *b, T *c) {
   int64_t n = 0;
   for (; n + 2 <= s.n; n += 2)
@@ -133,11 +138,17 @@ template <class T> int64_t pieceOfC(const TileShape &s) {
 } // namespace
 
 template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept {
-  if (s.m == 1 && s.n == 1) // Elements: often few of them.
-    return multiplyColumns<T, 1, 1>(s, a, b, c);
+  // Single products need no neighbours: each row goes past the caches from its own begin on.
+  if ((s.m == 1 && s.n == 1) || (s.pastCaches && s.k == 1 && !areRowsAlike<T>(s))) {
+    for (int64_t m = 0; m < s.m; ++m)
+      for (int64_t n = 0; n < s.n; ++n)
+        multiplyColumns<T, 1, 1>(s, a + m * s.aM, b + n * s.bN, c + m * s.cM + n * s.cN);
+    return;
+  }
   TileShape part = s;
   for (int64_t i = 0; i < s.c; i += part.c) {
-    part.c = std::min(pieceOfC<T>(s), s.c - i);
+    const int64_t piece = pieceOfC<T>(s), left = s.c - i;
+    part.c = piece < left ? piece - pastLine(c + i) : left; // Up to the end of a line.
     int64_t m = 0;
     for (; m + 2 <= s.m; m += 2)
       multiplyRows<T, 2>(part, a + i + m * s.aM, b + i, c + i + m * s.cM);

@@ -32,7 +32,8 @@ using namespace tiles;
 /// cache lines, too.
 template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 
-/// Elements of columns one after the other that are worth bringing together: lines of them.
+/// Elements of columns one after the other that are worth bringing together: lines of them. Only
+/// longer ones are worth panels of their own (kLeastPieceBytes).
 template <class T> constexpr int64_t kLeastTogether = 2 * kCacheLine<T>;
 
 } // namespace
@@ -69,14 +70,16 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
              .stride = format.aPanel,
              .longest = longest,
              .multiple = simd::kLanes<T>,
-             .inRuns = inRuns});
+             .inRuns = inRuns,
+             .listsOffsets = spread != Spread::Runs});
   // Columns that are next to each other in C are written together: tiles have all of them, or as
   // many times as many as go.
   const int64_t run =
       areColumnsTogether && mayTilesEndRuns() ? std::min(sideN.runLength(0), kMostN) : 1;
   Panels columns = {.longest = kMostN / run * run,
                     .multiple = run > 1 && run < kMostN ? run : kStepN,
-                    .inRuns = inRuns || run == kMostN};
+                    .inRuns = inRuns || run == kMostN,
+                    .listsOffsets = spread != Spread::Runs};
   if (format.bInPanels && format.bPanelDims < sideN.dims.size()) {
     columns.dims = format.bPanelDims;
     columns.count = sideN.dims[columns.dims - 1].count;
@@ -139,7 +142,7 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
 }
 
 template <class T> typename BlockKernel<T>::Spread BlockKernel<T>::chooseSpread() const {
-  // Up to so many elements of a run along both sides are not worth a call.
+  // So few elements of a run along both sides are not worth a call.
   constexpr int64_t kFewInPieces = 24, kFewElements = 32;
   const int64_t rows = sideM.runLength(0), columns = sideN.runLength(0);
   if (sideM.strideInC() == 1)
@@ -326,16 +329,17 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
         fetchRows(to, rows, strideN, columns);
     });
   kernel(m, n, k, false)(a, b, buffer);
-  if (spread == Spread::Pieces) {
-    const int64_t piece = strideM == 1 ? m.longestRun : 1;
-    return spreadPieces<T>(c, n.inC, buffer, {m.inC, piece, m.runs.front().length % piece},
-                           accumulate);
-  }
-  if (spread == Spread::Packets && !accumulate && std::ssize(m.inC) >= kPacket<T>) {
+  const bool isInPackets = spread == Spread::Packets && std::ssize(m.offsets) >= kPacket<T>;
+  if (isInPackets && !accumulate) {
     for (const Run &columns : n.runs)
-      spreadPackets<T>(c + columns.toC, m.inC, buffer + columns.at * kBufferColumn<T>,
+      spreadPackets<T>(c + columns.toC, m.offsets, buffer + columns.at * kBufferColumn<T>,
                        columns.length);
     return;
+  }
+  if (spread != Spread::Runs && !isInPackets && !(accumulate && isLong(m.longestRun))) {
+    const int64_t piece = strideM == 1 ? m.longestRun : 1;
+    return spreadPieces<T>(c, n.offsets, buffer, {m.offsets, piece, m.runs.front().length % piece},
+                           accumulate);
   }
   forEachRun([&](T *to, const T *from, int64_t rows, int64_t columns) {
     if (strideM != 1 && strideN == 1)

@@ -132,8 +132,8 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
       const int64_t neighbours = std::min(run - index % run, size - at);
       tile.runs.push_back({at, offsetInC(variant, index), neighbours});
       tile.longestRun = std::max(tile.longestRun, neighbours);
-      for (int64_t i = 0; i < neighbours; ++i)
-        tile.inC.push_back(offsetInC(variant, index + i));
+      for (int64_t i = 0; panels.listsOffsets && i < neighbours; ++i)
+        tile.offsets.push_back(tile.runs.back().toC + i * strideInC());
       at += neighbours;
     }
     variants[variant].push_back(std::move(tile));

@@ -26,10 +26,10 @@ namespace einsumc {
 /// with dims of extent 2. It takes as many loops as make runs of one to four lines in the source,
 /// and as many as do in the target, reads the runs of the source into a block that stays in the
 /// first-level cache, and writes those of the target from there: every line is touched once, also
-/// where the steps are powers of two and few lines stay cached. Neighbours in the target from as
-/// many runs of the source as a packet has elements go through registers: those of a matrix whose
-/// rows and columns share no loop if need be from half a line on. To a cache, pieces that are
-/// neighbours in both tensors rather go by tiles.
+/// where the steps are powers of two and few lines stay cached. Where at least a packet of
+/// neighbours in the target comes from as many runs of the source, they go through registers, to a
+/// cache at once; if the runs of both share no loop, half a line of each is enough. To a cache,
+/// pieces that are neighbours in both tensors rather go by tiles.
 template <class T> class ShortRuns {
 public:
   /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
@@ -69,7 +69,7 @@ public:
         if (w + 1 == writes || toRun[w + 1] != toRun[w] + writeLength)
           fetchEnd(target + toRun[w] + writeLength);
       }
-    if (isByPackets) {
+    if (Op::isPastCaches && isByPackets) {
       transposeRuns<Overwrite>(block.data(), source, ahead);
       for (int64_t w = 0; w < writes; ++w) {
         T *const to = target + toRun[w];

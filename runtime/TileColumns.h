@@ -96,7 +96,7 @@ void spreadPiecesOf(T *c, std::span<const int64_t> columns, const T *from,
 
 /// The same for pieces of 1 to kMostPiece rows; or adds them, row by row.
 template <class T>
-[[gnu::noinline]] // The other ways keep their loops inline.
+[[gnu::noinline]] // Callers would no longer have the loops of other ways inline.
 void spreadPieces(T *c, std::span<const int64_t> columns, const T *from, const RowsInPieces &rows,
                   bool accumulate) {
   if (accumulate)

@@ -176,8 +176,8 @@ private:
       counts[dim] = evenPart(dim);
   }
 
-  /// As many indices of a dim as a block has, or a few fewer, for even parts; along which tensors
-  /// lie in lines, rather whole lines of them.
+  /// As many indices of a dim as a block has, or a few fewer, for even parts; whole lines of one
+  /// along which a large tensor is contiguous.
   int64_t evenPart(std::size_t dim) const {
     constexpr int64_t kManyLines = 8;
     const int64_t extent = dims.extent(dim), even = ceilDiv(extent, ceilDiv(extent, counts[dim]));
@@ -318,16 +318,16 @@ private:
   }
 
   /// Whether the result goes past the caches where it lies: written once, along a batch, by kernels
-  /// whose rows all begin in the same place of a vector.
+  /// whose rows all begin in the same place of a line, if they have sums.
   bool goesPastCaches(const ReorderChoice &choice) const {
-    const int64_t lanes = machine.vectorBytes / elementBytes;
+    const int64_t line = copies::kLineBytes / elementBytes;
     const bool isInRows = llvm::all_of(llvm::seq(dims.size()), [&](std::size_t dim) {
       switch (dims[dim].dimClass) {
       case DimClass::C:
         return true;
       case DimClass::M:
       case DimClass::N:
-        return dims.stride(Role::C, dim) % lanes == 0;
+        return dims.stride(Role::C, dim) % line == 0 || dims.extentOf(DimClass::K) == 1;
       case DimClass::K:
         return choice.counts[dim] == dims.extent(dim);
       }

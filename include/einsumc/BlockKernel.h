@@ -105,7 +105,7 @@ private:
     std::size_t size = 0; ///< index into the side's sizes
     std::vector<Run> runs;
     int64_t longestRun = 1;
-    std::vector<int64_t> inC; ///< by index, as the runs' toC
+    std::vector<int64_t> offsets; ///< in C, of each index, if they are listed
   };
   using Tiles = std::vector<Tile>;
 
@@ -116,6 +116,7 @@ private:
     int64_t rowStride = 1;                   ///< between the indices in a panel
     int64_t longest = 1, multiple = 1;
     bool inRuns = false; ///< tiles end where runs do
+    bool listsOffsets = false;
   };
 
   struct Side {
@@ -175,8 +176,8 @@ private:
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;
-  /// How tiles get from a buffer to C: by runs along both sides, if these are long enough; by
-  /// pieces of a few rows; by packets of rows whose columns are neighbours in C.
+  /// How tiles get from a buffer to C: by runs along both sides; where these are short, by pieces
+  /// of a few rows; by packets of rows if columns are neighbours in C.
   enum class Spread : uint8_t { Runs, Pieces, Packets };
   Spread chooseSpread() const;
   /// Whether tiles may end where runs of C do.
