@@ -89,7 +89,8 @@ int64_t multiplyVectors(const TileShape &s, const Access &access, const T *a, co
   return i;
 }
 
-/// All of c for Rows x Columns of m x n.
+/// All of c for Rows x Columns of m x n, which begin in the same place of a line if they go past
+/// the caches.
 template <class T, int Rows, int Columns, bool IsSameB = false>
 void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
   constexpr int64_t kLine = kCacheLine<T>;
@@ -104,8 +105,7 @@ void multiplyColumns(const TileShape &s, const T *a, const T *b, T *c) {
                                                   a + i, IsSameB ? b : b + i, c + i);
     i = end;
   };
-  const bool areAlike = (Rows == 1 || s.cM % kLine == 0) && (Columns == 1 || s.cN % kLine == 0);
-  if (s.pastCaches && !s.accumulate && areAlike) {
+  if (s.pastCaches && !s.accumulate) {
     const int64_t head = std::min((kLine - pastLine(c)) % kLine, s.c);
     if (head > 0)
       upTo(head);
@@ -138,14 +138,16 @@ template <class T> int64_t pieceOfC(const TileShape &s) {
 } // namespace
 
 template <class T> void multiplyBatch(const TileShape &s, const T *a, const T *b, T *c) noexcept {
+  const bool areAlike = areRowsAlike<T>(s);
   // Single products need no neighbours: each row goes past the caches from its own begin on.
-  if ((s.m == 1 && s.n == 1) || (s.pastCaches && s.k == 1 && !areRowsAlike<T>(s))) {
+  if ((s.m == 1 && s.n == 1) || (s.pastCaches && s.k == 1 && !areAlike)) {
     for (int64_t m = 0; m < s.m; ++m)
       for (int64_t n = 0; n < s.n; ++n)
         multiplyColumns<T, 1, 1>(s, a + m * s.aM, b + n * s.bN, c + m * s.cM + n * s.cN);
     return;
   }
   TileShape part = s;
+  part.pastCaches = s.pastCaches && areAlike;
   for (int64_t i = 0; i < s.c; i += part.c) {
     const int64_t piece = pieceOfC<T>(s), left = s.c - i;
     part.c = piece < left ? piece - pastLine(c + i) : left; // Up to the end of a line.
