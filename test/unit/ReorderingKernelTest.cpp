@@ -200,14 +200,11 @@ TYPED_TEST(ReorderingKernelTest, PastCaches) {
 // In place, rows of a batch that begin alike in lines, in vectors and not; also sums in two loops.
 TYPED_TEST(ReorderingKernelTest, PastCachesInPlace) {
   this->check({"bc", "cb", "bc", "cb", {50, 41}, {32, 16}, {.packsB = true, .pastCaches = true}});
-  for (const int64_t row : {32, 33, 36, 40})
-    this->check({"bmc",
-                 "bc",
-                 "mbc",
-                 "cmb",
-                 {row, 6, 7},
-                 {row, 4, 7},
-                 {.packsA = true, .packsB = true, .pastCaches = true}});
+  const ReorderingFormat format = {.packsA = true, .packsB = true, .pastCaches = true};
+  for (const int64_t row : {32, 33, 36, 40}) {
+    this->check({"bmc", "bc", "mbc", "cmb", {row, 6, 7}, {row, 4, 7}, format});
+    this->check({"kmc", "kc", "mc", "cmk", {row, 6, 5}, {row, 4, 5}, format});
+  }
   this->check(
       {"lkc", "klc", "c", "clk", {64, 5, 6}, {64, 5, 6}, {.packsB = true, .pastCaches = true}});
 }
