@@ -10,12 +10,13 @@
 #include "CopyLoops.h"
 #include "CopyTiles.h"
 #include "NarrowTranspose.h"
+#include "PermutedRuns.h"
 #include "ShortRuns.h"
 
 #include <omp.h>
 
 #include <algorithm>
-#include <optional>
+#include <variant>
 
 namespace einsumc {
 
@@ -78,6 +79,17 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
   const std::size_t next = source == 0 ? 1 : source;
   const Loop outer = nest.take(isNear && hasPieces ? loopOfPieces(nest.loops()) : next);
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
+}
+
+/// What a copy goes through at a time instead of two loops, if anything.
+template <class T> using Runs = std::variant<std::monostate, PermutedRuns<T>, ShortRuns<T>>;
+
+template <class T> Runs<T> takeRuns(LoopNest &nest, int64_t leastSteps, bool pastCaches) noexcept {
+  if (const auto runs = PermutedRuns<T>::takeFrom(nest, leastSteps))
+    return *runs;
+  if (const auto runs = ShortRuns<T>::takeFrom(nest, leastSteps, pastCaches))
+    return *runs;
+  return {};
 }
 
 /// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
@@ -181,13 +193,19 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
 /// Copies \p nest, each step of it with the \p runs that were taken from it if there are any.
 /// \param runInTarget of the whole nest
 template <class T, class Op>
-void runCopy(T *target, const T *source, LoopNest &nest, const std::optional<ShortRuns<T>> &runs,
-             int64_t runInTarget, Origin origin = Origin::Anywhere) noexcept {
+void runCopy(T *target, const T *source, LoopNest &nest, const Runs<T> &runs, int64_t runInTarget,
+             Origin origin = Origin::Anywhere) noexcept {
   LineWriter<T> lines(runInTarget);
-  if (runs) {
+  if (const auto *const permuted = std::get_if<PermutedRuns<T>>(&runs)) {
+    nest.sortForBoth();
+    const Loop batch = permuted->takeBatch(nest);
+    runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
+      permuted->template copy<Op>(to, from, batch, ahead, lines);
+    });
+  } else if (const auto *const few = std::get_if<ShortRuns<T>>(&runs)) {
     nest.sortForBoth();
     runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
-      runs->template copy<Op>(to, from, ahead, lines);
+      few->template copy<Op>(to, from, ahead, lines);
     });
   } else {
     runInnermost<T, Op>(target, source, nest, lines, origin);
@@ -210,9 +228,8 @@ bool isPastCaches(int64_t bytes) {
 
 /// The same for a part of a copy of \p bytes.
 template <class T>
-void runOverwrite(T *target, const T *source, LoopNest &nest,
-                  const std::optional<ShortRuns<T>> &runs, int64_t runInTarget, int64_t bytes,
-                  Origin origin = Origin::Anywhere) noexcept {
+void runOverwrite(T *target, const T *source, LoopNest &nest, const Runs<T> &runs,
+                  int64_t runInTarget, int64_t bytes, Origin origin = Origin::Anywhere) noexcept {
   if (isPastCaches(bytes))
     runCopy<T, OverwritePastCaches>(target, source, nest, runs, runInTarget);
   else
@@ -226,7 +243,7 @@ void copyFrom(Origin origin, T *target, const T *source, std::span<const CopyLoo
     return;
   const int64_t bytes = bytesOf<T>(nest);
   const int64_t runInTarget = nest.runInTarget();
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, isPastCaches(bytes));
+  const auto runs = takeRuns<T>(nest, kSteps, isPastCaches(bytes));
   runOverwrite(target, source, nest, runs, runInTarget, bytes, origin);
 }
 
@@ -236,18 +253,19 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
   if (nest.empty())
     return;
   const int64_t runInTarget = nest.runInTarget();
-  const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, Op::isPastCaches);
+  const auto runs = takeRuns<T>(nest, kSteps, Op::isPastCaches);
   runCopy<T, Op>(target, source, nest, runs, runInTarget);
 }
 
 /// Whether a copy is faster by tiles than by \p runs past the caches, or by loops if there are
 /// none: at the ends of runs that are no whole lines, lines are touched twice, the second time long
 /// after the first.
-template <class T>
-bool isWorthTiles(const LoopNest &nest, const std::optional<ShortRuns<T>> &runs) {
+template <class T> bool isWorthTiles(const LoopNest &nest, const Runs<T> &runs) {
   constexpr int64_t kMemoryBytes = 16 * 1024 * 1024; // In a cache lines are soon touched again.
   const int64_t bytes = bytesOf<T>(nest);
-  if (runs ? runs->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes))
+  const auto *const few = std::get_if<ShortRuns<T>>(&runs);
+  const bool isFast = few ? few->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes);
+  if (isFast || std::holds_alternative<PermutedRuns<T>>(runs))
     return false;
   return CopyTiles<T>(nest.loops()).haveLongRuns();
 }
@@ -282,10 +300,10 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   const int64_t bytes = bytesOf<T>(nest);
   const int64_t runInTarget = nest.runInTarget();
   LoopNest left = nest; // Without the runs.
-  auto runs = ShortRuns<T>::takeFrom(left, kSteps * parts, isPastCaches(bytes));
+  auto runs = takeRuns<T>(left, kSteps * parts, isPastCaches(bytes));
   const bool isByTiles = isWorthTiles<T>(nest, runs);
   if (isByTiles)
-    runs.reset();
+    runs = {};
   else
     nest = left;
   if (!isByTiles && (parts == 1 || bytes < kSerialBytes))

@@ -279,6 +279,35 @@ TYPED_TEST(StridedCopyTest, RunsOfPartsOfLoops) {
       }
 }
 
+/// Batches of matrices, and of three dims that change places, that follow each other in both
+/// tensors, in one of them or in none; as many as are taken at a time, more and fewer.
+TYPED_TEST(StridedCopyTest, BatchesOfPermutedRuns) {
+  for (const int64_t rows : {2, 3, 5, 8, 13, 31})
+    for (const int64_t columns : {2, 3, 7, 9, 33})
+      for (const int64_t few : {5, 8, 19})
+        for (const int64_t inTarget : {0, 1})
+          for (const int64_t inSource : {0, 3}) {
+            const int64_t run = rows * columns, batch = few * (1 + 200 / run);
+            const std::vector<CopyLoop> matrices = {
+                {rows, 1, columns},
+                {columns, rows, 1},
+                {batch, run + inTarget, run + inSource},
+                {6, batch * (run + inTarget), batch * (run + inSource) + 1}};
+            const std::vector<CopyLoop> three = {
+                {rows, 1, 3 * columns},
+                {3, rows, columns},
+                {columns, 3 * rows, 1},
+                {6, batch * (3 * run + inTarget), 3 * run + inSource},
+                {batch, 3 * run + inTarget, 6 * (3 * run + inSource)}};
+            for (const auto &loops : {matrices, three}) {
+              this->expectCopy(loops, serialCopy<TypeParam>);
+              this->expectCopy(loops, pastCaches<TypeParam>, this->random() % this->kLine);
+              this->expectCopy(loops, parallelCopy<TypeParam>);
+              this->expectAdd(loops);
+            }
+          }
+}
+
 TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
   for (int64_t rows = 1; rows <= 40; ++rows)
     for (int64_t columns = 1; columns <= 40; ++columns) {
