@@ -64,6 +64,15 @@ LoopNest::LoopNest(std::span<const CopyLoop> given) noexcept {
   fuse();
 }
 
+LoopNest &LoopNest::operator=(const LoopNest &other) noexcept {
+  if (this == &other)
+    return *this;
+  count = other.count;
+  hasNoSteps = other.hasNoSteps;
+  std::copy_n(other.items.begin(), count, items.begin()); // The others have no values.
+  return *this;
+}
+
 int64_t LoopNest::steps() const {
   int64_t result = hasNoSteps ? 0 : 1;
   for (const Loop &loop : loops())

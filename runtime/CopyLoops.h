@@ -37,6 +37,8 @@ public:
   static constexpr std::size_t kMaxLoops = 63;
 
   LoopNest() = default;
+  LoopNest(const LoopNest &other) noexcept { *this = other; }
+  LoopNest &operator=(const LoopNest &other) noexcept;
   explicit LoopNest(std::span<const CopyLoop> given) noexcept;
 
   /// Whether an extent is 0; then there are no loops.

@@ -88,7 +88,7 @@ void transposeFewRows(T *__restrict target, const T *__restrict source, const Lo
     write(std::min(column, columns - kSize));
 }
 
-/// The same for kLeastColumns to kPacket - 1 columns of the source, which become as few rows: what
+/// The same for two to kPacket - 1 columns of the source, which become as few rows: what
 /// lies behind the columns is read with them, but for the last ones.
 /// \pre y.extent is Columns, x.to and y.from are 1, and x.extent is at least kPacket
 template <class T, class Op, int Columns>
@@ -117,9 +117,6 @@ void transposeFewColumns(T *__restrict target, const T *__restrict source, const
     });
 }
 
-/// Fewer columns are as soon copied one by one.
-template <class T> inline constexpr int kLeastColumns = kPacket<T> / 2;
-
 /// The kernel that goes through registers, as `transpose` does, if a side has the elements of a
 /// packet and the other a few at least; else none.
 template <class T, class Op> CopyKernel<T> transposingKernel(const Loop &x, const Loop &y) {
@@ -135,7 +132,7 @@ template <class T, class Op> CopyKernel<T> transposingKernel(const Loop &x, cons
       static constexpr CopyKernel<T> kFewColumns[] = {transposeFewColumns<T, Op, E + 2>...};
       if (x.extent >= 2 && y.extent >= kSize)
         return kFewRows[x.extent - 2];
-      if (y.extent >= kLeastColumns<T> && x.extent >= kSize)
+      if (y.extent >= 2 && x.extent >= kSize)
         return kFewColumns[y.extent - 2];
       return nullptr;
     };

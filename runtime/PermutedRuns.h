@@ -28,25 +28,43 @@ namespace einsumc {
 /// order is, and no run need have extents that fill a packet.
 template <class T> class PermutedRuns {
 public:
-  /// Takes such loops out of a nest, if they are its innermost ones and another one has enough
-  /// steps to be the batch.
-  static std::optional<PermutedRuns> takeFrom(LoopNest &nest, int64_t leastSteps) noexcept {
-    const Run run = runOfBoth(nest);
-    if (run.loops == 0)
+  /// The loops of a nest that make such runs.
+  struct Found {
+    std::size_t loops = 0; ///< the first ones
+    int64_t length = 1;
+    int64_t joined = 1; ///< runs that follow each other in both tensors and are taken as one
+  };
+
+  /// Such loops, if they are the innermost ones of a nest and another one has enough steps to be
+  /// the batch.
+  static std::optional<Found> find(const LoopNest &nest, int64_t leastSteps) noexcept {
+    Found found = runOfBoth(nest);
+    if (found.loops == 0)
       return std::nullopt;
-    const PermutedRuns runs(run, nest);
-    if (runs.rowLength < kLeastRow || runs.findBatch(nest.loops()) == nest.loops().size() ||
-        leastSteps * kPacket<T> * runs.rowLength > nest.steps())
+    const auto loops = nest.loops();
+    if (std::any_of(loops.begin(), loops.end(), [&](auto &loop) { return goesOn(loop, found); }))
+      found.joined = std::max<int64_t>(kWantedRow / found.length, 1);
+    const int64_t row = found.joined * found.length;
+    if (row < kLeastRow || findBatch(loops, found) == loops.size() ||
+        leastSteps * kPacket<T> * row > nest.steps())
       return std::nullopt;
+    return found;
+  }
+
+  /// Takes these loops out of the nest.
+  PermutedRuns(LoopNest &nest, const Found &found) noexcept : run(found) {
+    inRow[0] = 0;
+    for (const Loop &loop : nest.loops().first(run.loops))
+      extendRow(loop.extent, loop.from);
+    extendRow(run.joined, run.length);
     for (std::size_t d = run.loops; d-- > 0;)
       nest.take(d);
-    return runs;
   }
 
   /// Takes the loop whose steps copy() goes through out of the rest of the nest.
   /// \pre its loops are sorted for both tensors
   Loop takeBatch(LoopNest &nest) const {
-    const std::size_t batch = findBatch(nest.loops());
+    const std::size_t batch = findBatch(nest.loops(), run);
     return batch < nest.loops().size() ? nest.take(batch) : Loop{1, 0, 0};
   }
 
@@ -58,28 +76,28 @@ public:
   copy(T *target, const T *source, const Loop &batch, int64_t ahead,
        LineWriter<T> &lines) const noexcept {
     alignas(64) std::array<T, kPacket<T> * kMostRow> columns, rows;
-    const int64_t atOnce = kPacket<T> * joined;
+    const int64_t atOnce = kPacket<T> * run.joined;
     int64_t done = 0;
     while (done < batch.extent && batch.extent >= atOnce) {
       // The last ones begin earlier, with some that are written.
       const int64_t begin = std::min(done, batch.extent - atOnce);
       const T *const from = source + begin * batch.from;
       const bool isLast = begin + atOnce == batch.extent;
-      readColumns(columns.data(), from, joined * batch.from,
+      readColumns(columns.data(), from, run.joined * batch.from,
                   isLast ? ahead - begin * batch.from : atOnce * batch.from);
       makeRows(rows.data(), columns.data());
-      const T *const written = rows.data() + (done - begin) * runLength;
+      const T *const written = rows.data() + (done - begin) * run.length;
       T *const to = target + done * batch.to;
       const int64_t count = begin + atOnce - done;
-      if (batch.to == runLength)
-        write<Op>(to, written, count * runLength, lines);
+      if (batch.to == run.length)
+        write<Op>(to, written, count * run.length, lines);
       else
         for (int64_t i = 0; i < count; ++i)
-          write<Op>(to + i * batch.to, written + i * runLength, runLength, lines);
+          write<Op>(to + i * batch.to, written + i * run.length, run.length, lines);
       done += count;
     }
     for (; done < batch.extent; ++done)
-      for (int64_t i = 0; i < runLength; ++i) {
+      for (int64_t i = 0; i < run.length; ++i) {
         T &t = target[done * batch.to + i];
         t = Op::combine(t, source[done * batch.from + inRow[i]]);
       }
@@ -89,14 +107,9 @@ private:
   /// Elements of what is a row of the transposes: a run, or several that follow each other.
   static constexpr int64_t kLeastRow = 2 * kPacket<T>, kWantedRow = 64, kMostRow = 1024;
 
-  struct Run {
-    std::size_t loops = 0; ///< the first ones of the nest
-    int64_t length = 1;
-  };
-
   /// The shortest run of several loops of the target that are a run of the source, too.
-  static Run runOfBoth(const LoopNest &nest) {
-    Run run;
+  static Found runOfBoth(const LoopNest &nest) {
+    Found run;
     for (const Loop &loop : nest.loops()) {
       if (loop.to != run.length || run.length * loop.extent > kMostRow)
         break;
@@ -120,16 +133,6 @@ private:
     return run == length;
   }
 
-  PermutedRuns(const Run &run, const LoopNest &nest) : runLength(run.length) {
-    const auto loops = nest.loops();
-    if (std::any_of(loops.begin(), loops.end(), [&](auto &loop) { return goesOn(loop); }))
-      joined = std::max<int64_t>(kWantedRow / runLength, 1);
-    inRow[0] = 0;
-    for (const Loop &loop : loops.first(run.loops))
-      extendRow(loop.extent, loop.from);
-    extendRow(joined, runLength);
-  }
-
   void extendRow(int64_t extent, int64_t step) {
     for (int64_t i = rowLength; i < rowLength * extent; ++i)
       inRow[i] = inRow[i - rowLength] + static_cast<int32_t>(step);
@@ -137,13 +140,16 @@ private:
   }
 
   /// Whether the steps of a loop are runs that follow each other.
-  bool goesOn(const Loop &loop) const { return loop.to == runLength && loop.from == runLength; }
+  static bool goesOn(const Loop &loop, const Found &run) {
+    return loop.to == run.length && loop.from == run.length;
+  }
 
   /// Where in a nest that loop is, or how many there are: runs that are joined follow each other,
   /// of others the nearest of which there are enough make a batch.
-  std::size_t findBatch(std::span<const Loop> loops) const {
+  static std::size_t findBatch(std::span<const Loop> loops, const Found &run) {
     const auto found = std::find_if(loops.begin(), loops.end(), [&](const Loop &loop) {
-      return joined > 1 ? goesOn(loop) : loop.extent >= kPacket<T> && loop.to >= runLength;
+      return run.joined > 1 ? goesOn(loop, run)
+                            : loop.extent >= kPacket<T> && loop.to >= run.length;
     });
     return found - loops.begin();
   }
@@ -186,8 +192,7 @@ private:
         target[i] = Op::combine(target[i], from[i]);
   }
 
-  int64_t runLength;
-  int64_t joined = 1; ///< runs of a row
+  Found run;
   int64_t rowLength = 1;
   std::array<int32_t, kMostRow> inRow; ///< the source's place of each element of the target's
 };

@@ -31,24 +31,70 @@ namespace einsumc {
 /// cache at once; if the runs of both share no loop, half a line of each is enough. To a cache,
 /// pieces that are neighbours in both tensors rather go by tiles.
 template <class T> class ShortRuns {
+  /// Loops that together go through consecutive elements.
+  struct Run {
+    int64_t length = 1;
+    int64_t first = 0; ///< extent of the loop through neighbours
+    uint64_t loops = 0;
+    bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
+  };
+
 public:
-  /// Takes such loops out of a nest, if that is what they are and at least so many steps are left.
-  /// Loops that were fused are cut again if only that makes runs.
+  /// The loops of a nest that make runs of each tensor.
+  struct Found {
+    Run inTarget, inSource;
+    bool pastCaches;
+  };
+
+  /// Such loops, if that is what they are and at least so many steps are left. Loops that were
+  /// fused are cut again if only that makes runs.
   /// \param pastCaches lines of the target are written as a whole rather than by registers
-  static std::optional<ShortRuns> takeFrom(LoopNest &nest, int64_t leastSteps,
-                                           bool pastCaches) noexcept {
-    if (auto runs = takeWhole(nest, leastSteps, pastCaches))
-      return runs;
+  static std::optional<Found> find(LoopNest &nest, int64_t leastSteps, bool pastCaches) noexcept {
+    if (const auto found = findWhole(nest, leastSteps, pastCaches))
+      return found;
     if (!longLoop(nest, &Loop::to) && !longLoop(nest, &Loop::from))
       return std::nullopt;
     LoopNest cut = nest;
     for (const auto step : {&Loop::to, &Loop::from})
       if (const auto loop = longLoop(cut, step))
         cutLoop(cut, *loop);
-    auto runs = takeWhole(cut, leastSteps, pastCaches);
-    if (runs)
+    const auto found = findWhole(cut, leastSteps, pastCaches);
+    if (found)
       nest = cut;
-    return runs;
+    return found;
+  }
+
+  /// Takes these loops out of the nest.
+  ShortRuns(LoopNest &nest, const Found &found) noexcept : readLength(found.inSource.length) {
+    const Run &inTarget = found.inTarget, &inSource = found.inSource;
+    fromRow[0] = toRun[0] = toRow[0] = toColumn[0] = 0;
+    inBlock[0] = blockOfRun[0] = 0;
+    int64_t runs = 1, stepsOfRow = 1;
+    bool areRowsTogether = true;
+    for (std::size_t d = 0; d < nest.loops().size(); ++d) { // by growing steps in the target
+      const Loop &loop = nest.loops()[d];
+      int64_t step = loop.from;
+      if (inTarget.has(d) && !inSource.has(d)) {
+        step = readLength * rows;
+        extend(toRow, stepsOfRow, loop.extent, loop.to);
+        extend(fromRow, rows, loop.extent, loop.from);
+      }
+      if (inTarget.has(d)) {
+        areRowsTogether = areRowsTogether && !inSource.has(d);
+        rowsTogether *= areRowsTogether ? loop.extent : 1;
+        extend(inBlock, writeLength, loop.extent, step);
+      } else if (inSource.has(d)) {
+        extend(toRun, writes, loop.extent, loop.to);
+        extend(blockOfRun, runs, loop.extent, step);
+      }
+    }
+    addColumns(nest, inTarget, inSource, found.pastCaches);
+    isByPackets = rowsTogether >= kPacket<T>;
+    const Loop &first = nest.loops().front();
+    together = first.to == 1 && first.from == 1 ? first.extent : 1;
+    for (std::size_t d = nest.loops().size(); d-- > 0;)
+      if (inTarget.has(d) || inSource.has(d))
+        nest.take(d);
   }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.
@@ -94,26 +140,18 @@ private:
   static constexpr int64_t kMostElements = 4096, kMostRun = copies::kMostRun;
   static constexpr int64_t kWanted = copies::kRunBytes / sizeof(T); ///< elements of a run
 
-  /// Loops that together go through consecutive elements.
-  struct Run {
-    int64_t length = 1;
-    int64_t first = 0; ///< extent of the loop through neighbours
-    uint64_t loops = 0;
-    bool has(std::size_t loop) const { return (loops >> loop & 1) != 0; }
-  };
-
-  static std::optional<ShortRuns> takeWhole(LoopNest &nest, int64_t leastSteps,
-                                            bool pastCaches) noexcept {
+  static std::optional<Found> findWhole(const LoopNest &nest, int64_t leastSteps,
+                                        bool pastCaches) noexcept {
     constexpr int64_t kLine = kCacheLine<T>, kHalfLine = std::max<int64_t>(kPacket<T>, kLine / 2);
     if (pastCaches)
-      return takeRuns(nest, leastSteps, kLine, false, true);
-    if (auto matrix = takeRuns(nest, leastSteps, kLine, true))
+      return findRuns(nest, leastSteps, kLine, false, true);
+    if (auto matrix = findRuns(nest, leastSteps, kLine, true))
       return matrix;
     if (hasPieces(nest)) // Rows of tiles.
       return std::nullopt;
-    if (auto runs = takeRuns(nest, leastSteps, kLine, false))
+    if (auto runs = findRuns(nest, leastSteps, kLine, false))
       return runs;
-    return takeRuns(nest, leastSteps, kHalfLine, true);
+    return findRuns(nest, leastSteps, kHalfLine, true);
   }
 
   /// A loop of which so many steps make a run.
@@ -155,8 +193,8 @@ private:
   }
 
   /// \param least elements of a run
-  static std::optional<ShortRuns> takeRuns(LoopNest &nest, int64_t leastSteps, int64_t least,
-                                           bool asMatrix, bool pastCaches = false) {
+  static std::optional<Found> findRuns(const LoopNest &nest, int64_t leastSteps, int64_t least,
+                                       bool asMatrix, bool pastCaches = false) {
     for (int64_t wanted = kWanted; wanted >= least; wanted /= 2) {
       const Run inTarget = runOf(nest, &Loop::to, wanted);
       const Run inSource = runOf(nest, &Loop::from, wanted);
@@ -170,7 +208,7 @@ private:
       const bool isMatrix = (inTarget.loops & inSource.loops) == 0;
       const bool fits = asMatrix ? isMatrix : elements <= kMostElements;
       if (fits && leastSteps * elements <= nest.steps())
-        return ShortRuns(nest, inTarget, inSource, pastCaches);
+        return Found{inTarget, inSource, pastCaches};
     }
     return std::nullopt;
   }
@@ -198,38 +236,6 @@ private:
     for (int64_t i = count; i < count * extent; ++i)
       offsets[i] = offsets[i - count] + static_cast<typename Offsets::value_type>(step);
     count *= extent;
-  }
-
-  ShortRuns(LoopNest &nest, const Run &inTarget, const Run &inSource, bool pastCaches)
-      : readLength(inSource.length) {
-    fromRow[0] = toRun[0] = toRow[0] = toColumn[0] = 0;
-    inBlock[0] = blockOfRun[0] = 0;
-    int64_t runs = 1, stepsOfRow = 1;
-    bool areRowsTogether = true;
-    for (std::size_t d = 0; d < nest.loops().size(); ++d) { // by growing steps in the target
-      const Loop &loop = nest.loops()[d];
-      int64_t step = loop.from;
-      if (inTarget.has(d) && !inSource.has(d)) {
-        step = readLength * rows;
-        extend(toRow, stepsOfRow, loop.extent, loop.to);
-        extend(fromRow, rows, loop.extent, loop.from);
-      }
-      if (inTarget.has(d)) {
-        areRowsTogether = areRowsTogether && !inSource.has(d);
-        rowsTogether *= areRowsTogether ? loop.extent : 1;
-        extend(inBlock, writeLength, loop.extent, step);
-      } else if (inSource.has(d)) {
-        extend(toRun, writes, loop.extent, loop.to);
-        extend(blockOfRun, runs, loop.extent, step);
-      }
-    }
-    addColumns(nest, inTarget, inSource, pastCaches);
-    isByPackets = rowsTogether >= kPacket<T>;
-    const Loop &first = nest.loops().front();
-    together = first.to == 1 && first.from == 1 ? first.extent : 1;
-    for (std::size_t d = nest.loops().size(); d-- > 0;)
-      if (inTarget.has(d) || inSource.has(d))
-        nest.take(d);
   }
 
   /// Where the elements of a row of the source go: in the target, or one run of it behind the other

@@ -16,7 +16,7 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <variant>
+#include <optional>
 
 namespace einsumc {
 
@@ -81,16 +81,30 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
-/// What a copy goes through at a time instead of two loops, if anything.
-template <class T> using Runs = std::variant<std::monostate, PermutedRuns<T>, ShortRuns<T>>;
-
-template <class T> Runs<T> takeRuns(LoopNest &nest, int64_t leastSteps, bool pastCaches) noexcept {
-  if (const auto runs = PermutedRuns<T>::takeFrom(nest, leastSteps))
-    return *runs;
-  if (const auto runs = ShortRuns<T>::takeFrom(nest, leastSteps, pastCaches))
-    return *runs;
-  return {};
+/// Whether a nest has few rows or columns that are transposed, the others being long: there lines
+/// are soon used up.
+template <class T> bool isNarrow(const LoopNest &nest) {
+  constexpr int64_t kLong = 4 * kCacheLine<T>;
+  if (nest.loops().size() < 2)
+    return false;
+  const Loop &x = nest.loops().front(), &y = nest.loops()[innermostInSource(nest.loops())];
+  return x.to == 1 && x.from != 1 && y.from == 1 && std::max(x.extent, y.extent) >= kLong;
 }
+
+/// What a copy goes through at a time instead of two loops, if anything.
+template <class T> struct Runs {
+  /// Takes the loops out of a nest, if at least so many steps are left.
+  Runs(LoopNest &nest, int64_t leastSteps, bool pastCaches) noexcept {
+    if (const auto found = PermutedRuns<T>::find(nest, leastSteps))
+      permuted.emplace(nest, *found);
+    else if (!isNarrow<T>(nest))
+      if (const auto runs = ShortRuns<T>::find(nest, leastSteps, pastCaches))
+        few.emplace(nest, *runs);
+  }
+
+  std::optional<PermutedRuns<T>> permuted;
+  std::optional<ShortRuns<T>> few;
+};
 
 /// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
 /// the last one \p next elements from the source's begin.
@@ -142,10 +156,12 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin
 /// Copies a tile out of scratch.
 template <class T, class Op>
 void runTile(T *target, const T *scratch, LoopNest &nest, LineWriter<T> &lines) noexcept {
-  if (const auto runs = ShortRuns<T>::takeFrom(nest, kSteps, false))
+  if (const auto found = ShortRuns<T>::find(nest, kSteps, false)) {
+    const ShortRuns<T> runs(nest, *found);
     return forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
-      runs->template copy<Op>(target + to, scratch + from, 0, lines);
+      runs.template copy<Op>(target + to, scratch + from, 0, lines);
     });
+  }
   const Innermost<T> work = takeInnermost<T, Op>(nest, false, true);
   forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
     work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
@@ -196,13 +212,13 @@ template <class T, class Op>
 void runCopy(T *target, const T *source, LoopNest &nest, const Runs<T> &runs, int64_t runInTarget,
              Origin origin = Origin::Anywhere) noexcept {
   LineWriter<T> lines(runInTarget);
-  if (const auto *const permuted = std::get_if<PermutedRuns<T>>(&runs)) {
+  if (const auto &permuted = runs.permuted) {
     nest.sortForBoth();
     const Loop batch = permuted->takeBatch(nest);
     runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
       permuted->template copy<Op>(to, from, batch, ahead, lines);
     });
-  } else if (const auto *const few = std::get_if<ShortRuns<T>>(&runs)) {
+  } else if (const auto &few = runs.few) {
     nest.sortForBoth();
     runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
       few->template copy<Op>(to, from, ahead, lines);
@@ -243,7 +259,7 @@ void copyFrom(Origin origin, T *target, const T *source, std::span<const CopyLoo
     return;
   const int64_t bytes = bytesOf<T>(nest);
   const int64_t runInTarget = nest.runInTarget();
-  const auto runs = takeRuns<T>(nest, kSteps, isPastCaches(bytes));
+  const Runs<T> runs(nest, kSteps, isPastCaches(bytes));
   runOverwrite(target, source, nest, runs, runInTarget, bytes, origin);
 }
 
@@ -253,7 +269,7 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
   if (nest.empty())
     return;
   const int64_t runInTarget = nest.runInTarget();
-  const auto runs = takeRuns<T>(nest, kSteps, Op::isPastCaches);
+  const Runs<T> runs(nest, kSteps, Op::isPastCaches);
   runCopy<T, Op>(target, source, nest, runs, runInTarget);
 }
 
@@ -263,9 +279,8 @@ void runAll(T *target, const T *source, std::span<const CopyLoop> loops) noexcep
 template <class T> bool isWorthTiles(const LoopNest &nest, const Runs<T> &runs) {
   constexpr int64_t kMemoryBytes = 16 * 1024 * 1024; // In a cache lines are soon touched again.
   const int64_t bytes = bytesOf<T>(nest);
-  const auto *const few = std::get_if<ShortRuns<T>>(&runs);
-  const bool isFast = few ? few->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes);
-  if (isFast || std::holds_alternative<PermutedRuns<T>>(runs))
+  if (runs.permuted ||
+      (runs.few ? runs.few->areWholeLines() || bytes <= kMemoryBytes : !isPastCaches(bytes)))
     return false;
   return CopyTiles<T>(nest.loops()).haveLongRuns();
 }
@@ -300,10 +315,10 @@ template <class T> void copyParallel(T *target, const T *source, std::span<const
   const int64_t bytes = bytesOf<T>(nest);
   const int64_t runInTarget = nest.runInTarget();
   LoopNest left = nest; // Without the runs.
-  auto runs = takeRuns<T>(left, kSteps * parts, isPastCaches(bytes));
+  Runs<T> runs(left, kSteps * parts, isPastCaches(bytes));
   const bool isByTiles = isWorthTiles<T>(nest, runs);
   if (isByTiles)
-    runs = {};
+    runs.few.reset();
   else
     nest = left;
   if (!isByTiles && (parts == 1 || bytes < kSerialBytes))
