@@ -132,7 +132,10 @@ std::size_t LoopNest::summedLoops() const {
 }
 
 std::size_t innermostInSource(std::span<const Loop> loops) {
-  const auto smaller = [](const Loop &a, const Loop &b) { return a.from < b.from; };
+  // Loops that repeat elements move nowhere.
+  const auto smaller = [](const Loop &a, const Loop &b) {
+    return (a.from == 0) != (b.from == 0) ? b.from == 0 : a.from < b.from;
+  };
   return std::min_element(loops.begin(), loops.end(), smaller) - loops.begin();
 }
 

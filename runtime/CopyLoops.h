@@ -70,7 +70,8 @@ private:
   bool hasNoSteps = false;
 };
 
-/// The position of the loop with the smallest step in the source. \pre there are loops
+/// The position of the loop with the smallest step in the source, not counting those of 0 unless
+/// all are. \pre there are loops
 std::size_t innermostInSource(std::span<const Loop> loops);
 
 /// How evenly, and in how long pieces, cutLoops cuts: the estimated time of the largest part, times

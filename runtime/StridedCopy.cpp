@@ -140,8 +140,13 @@ template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
 /// as memory gives them: else lines of the source are used element by element, each time after many
 /// others.
 template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin) {
-  constexpr int64_t kLeastSteps = 1024;
-  if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
+  constexpr int64_t kLeastSteps = 1024, kMostPieces = (64 << 10) / sizeof(T);
+  if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps ||
+      isNarrow<T>(nest))
+    return false;
+  const Loop &first = nest.loops().front();
+  const bool isInPieces = first.to == 1 && first.from == 1;
+  if (isInPieces && origin == Origin::Anywhere && nest.steps() <= kMostPieces)
     return false;
   const auto goesBack = [](const Loop &loop) { return std::min(loop.to, loop.from) < 0; };
   if (std::any_of(nest.loops().begin(), nest.loops().end(), goesBack))

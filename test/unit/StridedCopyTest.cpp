@@ -346,6 +346,23 @@ TYPED_TEST(StridedCopyTest, NarrowTransposes) {
         }
 }
 
+/// Of rows or columns that are the same one again and again, also along the others.
+TYPED_TEST(StridedCopyTest, NarrowRepeats) {
+  for (const int64_t few : {2, 3, 5, 7, 8, 9})
+    for (const int64_t many : {8, 63, 64, 65, 300})
+      for (const int64_t gap : {0, 3}) {
+        const int64_t matrix = (few + gap) * many;
+        for (const auto &loops :
+             {std::vector<CopyLoop>{{few, 1, 0}, {many, few + gap, 1}, {4, matrix, 0}},
+              std::vector<CopyLoop>{{few, many + gap, 1}, {many, 1, 0}, {4, matrix * 2, few}},
+              std::vector<CopyLoop>{{few, 1, 0}, {many, few + gap, 0}, {4, matrix, 1}}}) {
+          this->expectCopy(loops, serialCopy<TypeParam>);
+          this->expectCopy(loops, pastCaches<TypeParam>, this->random() % this->kLine);
+          this->expectAdd(loops);
+        }
+      }
+}
+
 /// Of rows that lie far apart or follow each other, whose steps do so or go elsewhere.
 TYPED_TEST(StridedCopyTest, TransposesFromMemory) {
   for (const int64_t columns : {8, 13, 33, 64, 65, 130})
