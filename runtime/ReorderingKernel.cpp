@@ -151,13 +151,14 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     return;
   Steps steps;
   const std::span<Step> used = layOut(counts, steps);
-  if (!format.packsA)
-    fetch(a, used, &Step::a);
-  if (!format.packsB)
-    fetch(b, used, &Step::b);
   Steps unfused;
   std::copy(used.begin(), used.end(), unfused.begin());
-  multiply(fused(used), a, b, format.resultInScratch ? scratch : c,
+  const std::span<const Step> loops = fused(used);
+  if (!format.packsA)
+    fetch(a, loops, &Step::a);
+  if (!format.packsB)
+    fetch(b, loops, &Step::b);
+  multiply(loops, a, b, format.resultInScratch ? scratch : c,
            accumulate && !format.resultInScratch);
   if (format.resultInScratch)
     writeResult({unfused.data(), used.size()}, c, scratch, accumulate);

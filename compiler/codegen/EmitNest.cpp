@@ -78,26 +78,39 @@ private:
            (offset == 0 ? "" : " + " + std::to_string(offset));
   }
 
-  /// Whether blocks are packed for every call: they repeat along dims that their tensor lacks.
-  bool repacks() const {
-    return nest.vectorDims > 1 &&
-           llvm::any_of(llvm::ArrayRef(nest.block.dims).take_front(nest.vectorDims),
-                        [&](const SideDim &part) {
-                          return stepOf(nest, part.dim) < nest.dims[part.dim].extent;
-                        });
+  /// Whether a block is packed for every call: it repeats along a dim that its tensor lacks, and
+  /// what is packed for the last, smaller, block does not begin as that for others does.
+  bool repacks(bool isLeft) const {
+    const auto lacks = [&](const SideDim &part) { return isLacking(isLeft, part); };
+    const llvm::ArrayRef<SideDim> order = nest.block.dims;
+    for (std::size_t v = 0; nest.vectorDims > 1 && v < nest.vectorDims; ++v) {
+      const bool isLast = v + 1 == nest.vectorDims && llvm::all_of(order.drop_front(v + 1), lacks);
+      if (isCut(order[v]) && lacks(order[v]) && !isLast)
+        return true;
+    }
+    return false;
+  }
+
+  bool isCut(const SideDim &part) const {
+    return stepOf(nest, part.dim) < nest.dims[part.dim].extent;
+  }
+
+  /// Whether an operand lacks a dim.
+  bool isLacking(bool isLeft, const SideDim &part) const {
+    return nest.dims[part.dim].dimClass == (isLeft ? DimClass::N : DimClass::M);
   }
 
   /// Where blocks are packed to, and which ones lie there.
   void emitScratchPointers(bool inTeam) {
-    auto emit = [&](BlockAccess access, const char *side, int64_t offset) {
+    auto emit = [&](BlockAccess access, bool isLeft, const char *side, int64_t offset) {
       if (access == BlockAccess::Packed)
         body << type << " *const packed" << side << " = " << scratchPointer(offset, inTeam) << ";\n"
-             << (repacks() ? ""
-                           : "const " + type + " *in" + side +
-                                 " = nullptr; // the block that is packed\n");
+             << (repacks(isLeft) ? ""
+                                 : "const " + type + " *in" + side +
+                                       " = nullptr; // the block that is packed\n");
     };
-    emit(nest.left, "L", scratch.left);
-    emit(nest.right, "R", scratch.right);
+    emit(nest.left, true, "L", scratch.left);
+    emit(nest.right, false, "R", scratch.right);
     if (nest.resultThroughScratch)
       body << type << " *const blockOfC = " << scratchPointer(scratch.result, inTeam) << ";\n";
   }
@@ -274,24 +287,34 @@ private:
     if (role == Role::C || (isLeft ? nest.left : nest.right) != BlockAccess::Packed)
       return;
     if (nest.kernel == NestKernel::Reorder)
-      emitPack(isLeft ? "L" : "R", name, isLeft ? "packA" : "packB",
-               ", {" + countsOf(nest.block) + "}");
+      emitPack(isLeft, ", {" + countsToPack(isLeft) + "}");
     else if (isLeft)
-      emitPack("L", "l", "packA", sizesOf(nest.m, nest.k));
+      emitPack(true, sizesOf(nest.m, nest.k));
     else
-      emitPack("R", "r", "packB", nest.left == BlockAccess::Fetched ? "" : sizesOf(nest.k, nest.n));
+      emitPack(false, nest.left == BlockAccess::Fetched ? "" : sizesOf(nest.k, nest.n));
   }
 
   /// \param sizes of the block, as further arguments
-  void emitPack(const std::string &side, const char *source, const char *pack,
-                const std::string &sizes) {
-    if (repacks()) {
-      body << kernel << "." << pack << "(packed" << side << ", " << source << sizes << ");\n";
+  void emitPack(bool isLeft, const std::string &sizes) {
+    const std::string side = isLeft ? "L" : "R", source = isLeft ? "l" : "r";
+    const std::string call =
+        kernel + (isLeft ? ".packA" : ".packB") + "(packed" + side + ", " + source + sizes + ");\n";
+    if (repacks(isLeft)) {
+      body << call;
       return;
     }
     body << "if (in" << side << " != " << source << ") {\nin" << side << " = " << source << ";\n"
-         << (tracesBlocks ? traceSpan("Pack") : "") << kernel << "." << pack << "(packed" << side
-         << ", " << source << sizes << ");\n}\n";
+         << (tracesBlocks ? traceSpan("Pack") : "") << call << "}\n";
+  }
+
+  /// The counts of a block of an operand, with all repeats if it is not packed again for fewer.
+  std::string countsToPack(bool isLeft) const {
+    std::vector<std::string> counts;
+    for (const SideDim &part : nest.block.dims)
+      counts.push_back(isCut(part) && isLacking(isLeft, part) && !repacks(isLeft)
+                           ? std::to_string(stepOf(nest, part.dim))
+                           : countOf(part));
+    return join(counts, ", ");
   }
 
   /// Arguments with the indices of each dim of a block, which another one may follow.
