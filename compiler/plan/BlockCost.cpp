@@ -238,7 +238,7 @@ private:
     const CopyWork copy{dims.elements(Role::C), dims.run(Role::C, blocks.counts),
                         isScratchTransposed()};
     const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
-    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, true) : 0);
+    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, 4) : 0);
   }
 
   double packsOfLeft() const {

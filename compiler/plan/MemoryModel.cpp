@@ -48,9 +48,4 @@ double MemoryModel::pack(const CopyWork &copy) const {
   return copy.elements * (kind.element + kind.row / std::max(copy.row, 1.0));
 }
 
-double MemoryModel::pieces(double elements, bool areWritten) const {
-  constexpr double kOfOperand = 2, kOfResult = 4;
-  return (areWritten ? kOfResult : kOfOperand) * elements * inSquares;
-}
-
 } // namespace einsumc

@@ -317,8 +317,9 @@ private:
     return cost;
   }
 
-  /// Whether the result goes past the caches where it lies: written once, along a batch, by kernels
-  /// whose rows all begin in the same place of a line, if they have sums.
+  /// Whether the result goes past the caches where it lies: written once, along a batch or what is
+  /// repeated as if it were one, by kernels whose rows all begin in the same place of a line, if
+  /// they have sums.
   bool goesPastCaches(const ReorderChoice &choice) const {
     const int64_t line = copies::kLineBytes / elementBytes;
     const bool isInRows = llvm::all_of(llvm::seq(dims.size()), [&](std::size_t dim) {
@@ -333,22 +334,28 @@ private:
       }
       return false;
     });
-    return isInRows && dims[choice.order.front()].dimClass == DimClass::C &&
+    const bool isAlongBatch = llvm::all_of(kRoles, [&](Role role) {
+      const std::size_t front = choice.order.front();
+      return hasDim(role, front) || choice.packedCount(dims, role, front) > 1;
+    });
+    return isInRows && isAlongBatch &&
            dims.elements(Role::C) * toDouble(elementBytes) >= tiles::kPastCachesBytes;
   }
 
   /// Kernels wait for operands from memory, the longer the shorter the pieces are; lines of the
-  /// result that are written in place through the caches are read before.
+  /// result that are written in place through the caches are read before, and wait for the rest of
+  /// them where pieces are short.
   double inPlaceSeconds(const ReorderChoice &choice, Role role) const {
     constexpr double kShort = 1024;
     const double elements = dims.elements(role), run = dims.run(role, choice.counts);
     const double more = role != Role::C          ? kShort / (run * toDouble(elementBytes))
                         : goesPastCaches(choice) ? 0
-                                                 : 1;
+                        : piece(choice, role) < kShortPiece ? 2
+                                                            : 1;
     return (1 + more) * memory.stream(elements) + memory.rows(elements / run);
   }
 
-  /// Neighbours in a tensor that are neighbours in its packed block.
+  /// Neighbours in a tensor that are neighbours in the order of the block.
   int64_t piece(const ReorderChoice &choice, Role role) const {
     int64_t length = 1;
     for (const std::size_t dim : choice.order) {
@@ -364,7 +371,10 @@ private:
   }
 
   double packSeconds(const ReorderChoice &choice, Role role) const {
-    const bool isTransposed = piece(choice, role) < kShortPiece;
+    // Few rows or columns go through registers almost as squares do. What is repeated, or added up,
+    // is copied element by element.
+    constexpr double kOfOperand = 1, kOfResult = 1.5, kOfRepeats = 2, kOfParts = 5;
+    const bool isResult = role == Role::C, isTransposed = piece(choice, role) < kShortPiece;
     double elements = 1;
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (hasDim(role, dim))
@@ -372,11 +382,19 @@ private:
       else
         elements *= toDouble(choice.packedCount(dims, role, dim)) *
                     toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
-    const double run = dims.run(role, choice.counts);
     const double again = std::max(elements - dims.elements(role), 0.0);
-    return memory.pack({dims.elements(role), run, isTransposed}) +
-           again * toDouble(elementBytes) / machine.pack.transposed.rate +
-           (isTransposed ? memory.pieces(elements, role == Role::C) : 0);
+    double squares = isTransposed ? (isResult ? kOfResult : kOfOperand) : 0;
+    if (isRepeated(choice, role))
+      squares = isResult ? kOfParts : kOfRepeats;
+    return memory.pack({dims.elements(role), dims.run(role, choice.counts), isTransposed}) +
+           memory.pieces(again, 1) + memory.pieces(elements, squares);
+  }
+
+  /// Whether a packed block has elements several times, or parts of sums.
+  bool isRepeated(const ReorderChoice &choice, Role role) const {
+    return llvm::any_of(llvm::seq(dims.size()), [&](std::size_t dim) {
+      return !hasDim(role, dim) && choice.packedCount(dims, role, dim) > 1;
+    });
   }
 
   const WorkDims &dims;

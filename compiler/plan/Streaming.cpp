@@ -58,6 +58,16 @@ bool hasTinyProducts(const WorkDims &dims) {
          kTiny;
 }
 
+/// Whether kernels on tiny products in place would go along neither rows of the result nor sums
+/// that fill vectors, and a batch is long enough for these to lie along it.
+bool isForLongBatch(const WorkDims &dims) {
+  constexpr int64_t kLeastBatch = 64, kFewSums = 16;
+  const std::size_t unit = dims.fastest(Role::C);
+  const Role operand = dims[unit].dimClass == DimClass::N ? Role::B : Role::A;
+  return dims.extentOf(DimClass::C) >= kLeastBatch && hasTinyProducts(dims) &&
+         dims.extentOf(DimClass::K) < kFewSums && !dims.isUnit(operand, unit);
+}
+
 /// Whether it lacks rows, columns or sums, or the elements of a batch of tiny products lie next to
 /// each other in the result. Other outer products have blocks of rows and columns.
 bool canReorder(const WorkDims &dims) {
@@ -66,7 +76,8 @@ bool canReorder(const WorkDims &dims) {
     return true;
   const bool isOuter = dims.extentOf(DimClass::K) == 1;
   const bool isAlongBatch = dims[dims.fastest(Role::C)].dimClass == DimClass::C;
-  return (isOuter && fewer < kNarrow) || (isAlongBatch && (isOuter || hasTinyProducts(dims)));
+  return (isOuter && fewer < kNarrow) || (isAlongBatch && (isOuter || hasTinyProducts(dims))) ||
+         isForLongBatch(dims);
 }
 
 /// Whether kernels go through the tensors in place along vectors and in runs; where blocks could be
