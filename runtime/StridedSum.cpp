@@ -43,6 +43,8 @@ template <class T> class SumBlock {
 public:
   /// Elements that stay in the first-level cache.
   static constexpr int64_t kMost = (32 << 10) / sizeof(T);
+  /// Sums are computed in room for so many: some behind them may be overwritten.
+  static constexpr int64_t kRoom = kMost + simd::kLanes<T>;
 
   /// \param loops those of the kept elements, with their places in the block, and of the terms; in
   /// the order of the source
@@ -107,7 +109,7 @@ private:
     const std::size_t outermost = count - 1;
     const Loop &loop = items[outermost];
     const int64_t half = loop.extent / 2;
-    T rest[kMost];
+    T rest[kRoom];
     withExtent(outermost, half).sum(out, source);
     withExtent(outermost, loop.extent - half).sum(rest, source + half * loop.from);
     for (int64_t i = 0; i < elements; ++i)
@@ -135,9 +137,12 @@ private:
     if (outerCount == 0)
       outer[outerCount++] = kNone;
     const auto kernel = !isAlongTerms() && sums.from == 1 ? sums::addRows<T> : sums::addTerms<T>;
-    forEachStep(
-        std::span<const Loop>(outer).subspan(1, outerCount - 1),
-        [&](int64_t to, int64_t from) { kernel(out + to, source + from, sums, terms, outer[0]); });
+    // Each row of sums is added to once, and the next one follows it.
+    const bool areNew = outerCount == 1 && (outer[0].extent == 1 || outer[0].to == sums.extent);
+    forEachStep(std::span<const Loop>(outer).subspan(1, outerCount - 1),
+                [&](int64_t to, int64_t from) {
+                  kernel(out + to, source + from, sums, terms, outer[0], areNew);
+                });
   }
 
   std::array<Loop, LoopNest::kMaxLoops> items;
@@ -210,7 +215,7 @@ private:
       target += at[d] * loops[d].to;
       source += at[d] * loops[d].from;
     }
-    T sums[SumBlock<T>::kMost];
+    T sums[SumBlock<T>::kRoom];
     SumBlock<T>(std::span<const Loop>(block).first(count)).sum(sums, source);
     copyStrided<T>(target, sums, std::span<const CopyLoop>(back).first(kept));
   }

@@ -42,9 +42,11 @@ const T *endOf(const T *source, const Loop &sums, const Loop &terms, const Loop 
 }
 
 /// Rows of some vectors, the last a part of one if there is a tail.
+/// \param areNew `out` has zeros, in rows that follow each other, and room for a vector behind
+/// them: tails are written as whole vectors, of which the next rows overwrite the rest
 template <class T, int Vectors, bool HasTail>
-void addShortRows(T *out, const T *source, const Loop &sums, const Loop &terms,
-                  const Loop &around) {
+void addShortRows(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
+                  bool areNew) {
   constexpr int kLanes = simd::kLanes<T>, kLast = Vectors - 1;
   using Row = RegisterBlock<T, Vectors, 1>;
   const simd::LaneMask<T> mask(static_cast<int>(sums.extent % kLanes));
@@ -77,12 +79,17 @@ void addShortRows(T *out, const T *source, const Loop &sums, const Loop &terms,
       for (int v = 0; v < Vectors; ++v)
         all[0][v] += even[0][v] + odd[0][v];
     }
-    putSums<HasTail, true, T, Vectors, 1>(all, mask, [&](int) { return out; });
+    if (HasTail && areNew)
+      for (int v = 0; v < Vectors; ++v)
+        simd::store(out + v * kLanes, all[0][v]);
+    else
+      putSums<HasTail, true, T, Vectors, 1>(all, mask, [&](int) { return out; });
   }
 }
 
 template <class T>
-using Kernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms, const Loop &around);
+using Kernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms, const Loop &around,
+                        bool areNew);
 
 /// The kernel for rows of so many elements. \pre 1 <= width <= kShortRow
 template <class T> Kernel<T> kernelOfShortRows(int64_t width) {
@@ -92,6 +99,32 @@ template <class T> Kernel<T> kernelOfShortRows(int64_t width) {
       []<int Vectors, int>() { return addShortRows<T, Vectors, true>; });
   const auto &all = width % simd::kLanes<T> == 0 ? kWhole : kWithTail;
   return all[static_cast<std::size_t>((width - 1) / simd::kLanes<T>)][0];
+}
+
+/// Rows of up to a vector, of a constant number of terms, for steps that can be read as whole
+/// vectors; returns how many. \pre the rows are new as above
+template <class T, int Terms>
+int64_t putNarrowRows(T *__restrict out, const T *__restrict source, const Loop &sums,
+                      const Loop &terms, const Loop &around) {
+  const int64_t last = endOf(source, sums, terms, around) - source - simd::kLanes<T>;
+  const int64_t behind = last - (Terms - 1) * terms.from;
+  const int64_t steps = behind < 0 ? 0 : std::min(around.extent, behind / around.from + 1);
+  for (int64_t step = 0; step < steps; ++step, out += around.to, source += around.from) {
+    simd::Vector<T> sum = simd::load(source);
+#pragma GCC unroll 16
+    for (int term = 1; term < Terms; ++term)
+      sum += simd::load(source + term * terms.from);
+    simd::store(out, sum);
+  }
+  return steps;
+}
+
+/// The kernel for so many terms. \pre 1 <= terms <= kFewTerms
+template <class T> auto kernelOfNarrowRows(int64_t terms) {
+  return [&]<int... Terms>(std::integer_sequence<int, Terms...>) {
+    static constexpr decltype(&putNarrowRows<T, 1>) kTable[] = {putNarrowRows<T, Terms + 1>...};
+    return kTable[terms - 1];
+  }(std::make_integer_sequence<int, kFewTerms>());
 }
 
 /// Rows in the order of the source, some at a time.
@@ -114,9 +147,16 @@ void addLongRows(T *__restrict out, const T *__restrict source, int64_t width, i
 
 /// out[x] += the sum of the rows source[x + term * terms.from]. \pre sums.from == 1
 template <class T>
-void addRows(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around) {
+void addRows(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
+             bool areNew) {
+  if (areNew && around.from > 0 && sums.extent <= simd::kLanes<T> && terms.extent <= kFewTerms) {
+    const int64_t done = kernelOfNarrowRows<T>(terms.extent)(out, source, sums, terms, around);
+    const Loop rest = {around.extent - done, around.to, around.from};
+    return kernelOfShortRows<T>(sums.extent)(out + done * around.to, source + done * around.from,
+                                             sums, terms, rest, areNew);
+  }
   if (sums.extent <= kShortRow<T>)
-    return kernelOfShortRows<T>(sums.extent)(out, source, sums, terms, around);
+    return kernelOfShortRows<T>(sums.extent)(out, source, sums, terms, around, areNew);
   for (int64_t step = 0; step < around.extent; ++step, out += around.to, source += around.from)
     addLongRows(out, source, sums.extent, terms.extent, terms.from);
 }
@@ -167,7 +207,8 @@ void addFewTerms(T *__restrict out, const T *__restrict source, int64_t sums, in
 }
 
 template <class T, int Terms>
-void addFewTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around) {
+void addFewTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
+                 bool /*areNew*/) {
   for (int64_t step = 0; step < around.extent; ++step, out += around.to, source += around.from)
     addFewTerms<T, Terms>(out, source, sums.extent, sums.from, terms.from);
 }
@@ -182,9 +223,10 @@ template <class T> Kernel<T> kernelOfFewTerms(int64_t terms) {
 
 /// out[i] += the sum of source[i * sums.from + term * terms.from] over the terms.
 template <class T>
-void addTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around) {
+void addTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
+              bool areNew) {
   if (terms.extent <= kFewTerms)
-    return kernelOfFewTerms<T>(terms.extent)(out, source, sums, terms, around);
+    return kernelOfFewTerms<T>(terms.extent)(out, source, sums, terms, around, areNew);
   const simd::LaneMask<T> mask(static_cast<int>(terms.extent % simd::kLanes<T>));
   const T *const end = endOf(source, sums, terms, around);
   for (int64_t step = 0; step < around.extent; ++step)
