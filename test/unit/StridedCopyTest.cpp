@@ -171,7 +171,7 @@ protected:
     std::iota(target.begin(), target.end(), T(1));
     std::vector<T> expected = target;
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] += source[from]; });
-    addStrided<T>(target.data(), source.data(), loops);
+    addStrided<T>(target.data(), GuardedElements<T>(source).data(), loops);
     EXPECT_EQ(expected, target) << print(loops);
   }
 
@@ -186,7 +186,7 @@ protected:
       expected[to] = 0;
     });
     forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] += source[from]; });
-    sumParallel<T>(target.data(), source.data(), loops);
+    sumParallel<T>(target.data(), GuardedElements<T>(source).data(), loops);
     EXPECT_EQ(expected, target) << print(loops) << omp_get_max_threads() << " threads";
   }
 
