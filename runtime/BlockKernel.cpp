@@ -144,7 +144,7 @@ template <class T> typename BlockKernel<T>::Result BlockKernel<T>::chooseResult(
 template <class T> typename BlockKernel<T>::Spread BlockKernel<T>::chooseSpread() const {
   // So few elements of a run along both sides are not worth a call.
   constexpr int64_t kFewInPieces = 24, kFewElements = 32;
-  constexpr int64_t kLeastInPackets = kPacket<T> / 2;
+  constexpr int64_t kLeastInPackets = kPacket<T> / 2; // Fewer columns fill too little of these.
   const int64_t rows = sideM.runLength(0), columns = sideN.runLength(0);
   if (sideM.strideInC() == 1)
     return rows <= kMostPiece && rows * columns <= kFewInPieces ? Spread::Pieces : Spread::Runs;

@@ -32,7 +32,6 @@ public:
   struct Found {
     std::size_t loops = 0; ///< the first ones
     int64_t length = 1;
-    int64_t joined = 1; ///< runs that follow each other in both tensors and are taken as one
   };
 
   /// Such loops, if they are the innermost ones of a nest and another one has enough steps to be
@@ -42,29 +41,35 @@ public:
     if (found.loops == 0)
       return std::nullopt;
     const auto loops = nest.loops();
-    if (std::any_of(loops.begin(), loops.end(), [&](auto &loop) { return goesOn(loop, found); }))
-      found.joined = std::max<int64_t>(kWantedRow / found.length, 1);
-    const int64_t row = found.joined * found.length;
-    if (row < kLeastRow || findBatch(loops, found) == loops.size() ||
-        leastSteps * kPacket<T> * row > nest.steps())
+    const std::size_t batch = findBatch(loops, found.length);
+    if (batch == loops.size())
+      return std::nullopt;
+    const int64_t row = joinedRuns(loops[batch], found.length) * found.length;
+    if (row < kLeastRow || leastSteps * kPacket<T> * row > nest.steps())
       return std::nullopt;
     return found;
   }
 
   /// Takes these loops out of the nest.
-  PermutedRuns(LoopNest &nest, const Found &found) noexcept : run(found) {
+  PermutedRuns(LoopNest &nest, const Found &found) noexcept : runLength(found.length) {
+    int64_t length = 1;
+    const auto extend = [&](int64_t extent, int64_t step) {
+      for (int64_t i = length; i < length * extent; ++i)
+        inRow[i] = inRow[i - length] + static_cast<int32_t>(step);
+      length *= extent;
+    };
     inRow[0] = 0;
-    for (const Loop &loop : nest.loops().first(run.loops))
-      extendRow(loop.extent, loop.from);
-    extendRow(run.joined, run.length);
-    for (std::size_t d = run.loops; d-- > 0;)
+    for (const Loop &loop : nest.loops().first(found.loops))
+      extend(loop.extent, loop.from);
+    extend(mostJoined(runLength), runLength);
+    for (std::size_t d = found.loops; d-- > 0;)
       nest.take(d);
   }
 
   /// Takes the loop whose steps copy() goes through out of the rest of the nest.
   /// \pre its loops are sorted for both tensors
   Loop takeBatch(LoopNest &nest) const {
-    const std::size_t batch = findBatch(nest.loops(), run);
+    const std::size_t batch = findBatch(nest.loops(), runLength);
     return batch < nest.loops().size() ? nest.take(batch) : Loop{1, 0, 0};
   }
 
@@ -76,28 +81,30 @@ public:
   copy(T *target, const T *source, const Loop &batch, int64_t ahead,
        LineWriter<T> &lines) const noexcept {
     alignas(64) std::array<T, kPacket<T> * kMostRow> columns, rows;
-    const int64_t atOnce = kPacket<T> * run.joined;
+    const int64_t joined = joinedRuns(batch, runLength), rowLength = joined * runLength;
+    const int64_t atOnce = kPacket<T> * joined;
+    const bool isByPackets = batch.extent >= atOnce && rowLength >= kPacket<T>;
     int64_t done = 0;
-    while (done < batch.extent && batch.extent >= atOnce) {
+    while (isByPackets && done < batch.extent) {
       // The last ones begin earlier, with some that are written.
       const int64_t begin = std::min(done, batch.extent - atOnce);
       const T *const from = source + begin * batch.from;
       const bool isLast = begin + atOnce == batch.extent;
-      readColumns(columns.data(), from, run.joined * batch.from,
+      readColumns(columns.data(), from, rowLength, joined * batch.from,
                   isLast ? ahead - begin * batch.from : atOnce * batch.from);
-      makeRows(rows.data(), columns.data());
-      const T *const written = rows.data() + (done - begin) * run.length;
+      makeRows(rows.data(), columns.data(), rowLength);
+      const T *const written = rows.data() + (done - begin) * runLength;
       T *const to = target + done * batch.to;
       const int64_t count = begin + atOnce - done;
-      if (batch.to == run.length)
-        write<Op>(to, written, count * run.length, lines);
+      if (batch.to == runLength)
+        write<Op>(to, written, count * runLength, lines);
       else
         for (int64_t i = 0; i < count; ++i)
-          write<Op>(to + i * batch.to, written + i * run.length, run.length, lines);
+          write<Op>(to + i * batch.to, written + i * runLength, runLength, lines);
       done += count;
     }
     for (; done < batch.extent; ++done)
-      for (int64_t i = 0; i < run.length; ++i) {
+      for (int64_t i = 0; i < runLength; ++i) {
         T &t = target[done * batch.to + i];
         t = Op::combine(t, source[done * batch.from + inRow[i]]);
       }
@@ -133,29 +140,37 @@ private:
     return run == length;
   }
 
-  void extendRow(int64_t extent, int64_t step) {
-    for (int64_t i = rowLength; i < rowLength * extent; ++i)
-      inRow[i] = inRow[i - rowLength] + static_cast<int32_t>(step);
-    rowLength *= extent;
+  /// Runs that are as long together as is best for a row of the transposes.
+  static int64_t mostJoined(int64_t runLength) {
+    return std::max<int64_t>(kWantedRow / runLength, 1);
   }
 
-  /// Whether the steps of a loop are runs that follow each other.
-  static bool goesOn(const Loop &loop, const Found &run) {
-    return loop.to == run.length && loop.from == run.length;
+  /// Runs of a batch that are a row of the transposes: several, if they follow each other in both
+  /// tensors and there are so many.
+  static int64_t joinedRuns(const Loop &batch, int64_t runLength) {
+    if (batch.to != runLength || batch.from != runLength)
+      return 1;
+    return std::clamp<int64_t>(batch.extent / kPacket<T>, 1, mostJoined(runLength));
   }
 
-  /// Where in a nest that loop is, or how many there are: runs that are joined follow each other,
-  /// of others the nearest of which there are enough make a batch.
-  static std::size_t findBatch(std::span<const Loop> loops, const Found &run) {
-    const auto found = std::find_if(loops.begin(), loops.end(), [&](const Loop &loop) {
-      return run.joined > 1 ? goesOn(loop, run)
-                            : loop.extent >= kPacket<T> && loop.to >= run.length;
-    });
+  /// Where in a nest the batch is, or how many loops there are: runs that follow each other in both
+  /// tensors if these are enough, else the nearest of which there are.
+  static std::size_t findBatch(std::span<const Loop> loops, int64_t runLength) {
+    const auto isEnough = [&](const Loop &loop) {
+      return loop.extent >= kPacket<T> && loop.to >= runLength;
+    };
+    const auto goesOn = [&](const Loop &loop) {
+      return isEnough(loop) && loop.to == runLength && loop.from == runLength;
+    };
+    auto found = std::find_if(loops.begin(), loops.end(), goesOn);
+    if (found == loops.end())
+      found = std::find_if(loops.begin(), loops.end(), isEnough);
     return found - loops.begin();
   }
 
   /// Reads as many rows as a packet has elements, and fetches those \p ahead elements further on.
-  void readColumns(T *columns, const T *source, int64_t step, int64_t ahead) const noexcept {
+  static void readColumns(T *columns, const T *source, int64_t rowLength, int64_t step,
+                          int64_t ahead) noexcept {
     constexpr int64_t kSize = kPacket<T>;
     for (int64_t i = 0; i < kSize; ++i)
       prefetchRow(source + i * step + ahead, rowLength);
@@ -166,7 +181,7 @@ private:
   }
 
   /// Brings the columns into the order of the target, and makes rows of them.
-  void makeRows(T *rows, const T *columns) const noexcept {
+  void makeRows(T *rows, const T *columns, int64_t rowLength) const noexcept {
     constexpr int64_t kSize = kPacket<T>;
     for (int64_t at = 0; at < rowLength; at += kSize) {
       const int64_t first = std::min(at, rowLength - kSize);
@@ -192,8 +207,7 @@ private:
         target[i] = Op::combine(target[i], from[i]);
   }
 
-  Found run;
-  int64_t rowLength = 1;
+  int64_t runLength;
   std::array<int32_t, kMostRow> inRow; ///< the source's place of each element of the target's
 };
 

@@ -29,7 +29,7 @@ namespace einsumc {
 /// where the steps are powers of two and few lines stay cached. Where at least a packet of
 /// neighbours in the target comes from as many runs of the source, they go through registers, to a
 /// cache at once; if the runs of both share no loop, half a line of each is enough. To a cache,
-/// pieces that are neighbours in both tensors rather go by tiles.
+/// pieces that are neighbours in both tensors rather go by tiles or by kernels for these.
 template <class T> class ShortRuns {
   /// Loops that together go through consecutive elements.
   struct Run {

@@ -81,14 +81,17 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
-/// Whether a nest has few rows or columns that are transposed, the others being long: there lines
-/// are soon used up.
+/// Whether a nest has few rows or columns that are transposed, the others being long, and what is
+/// next to these few comes soon: so lines are used up while they are in a near cache.
 template <class T> bool isNarrow(const LoopNest &nest) {
-  constexpr int64_t kLong = 4 * kCacheLine<T>;
+  constexpr int64_t kLine = kCacheLine<T>, kLong = 4 * kLine, kNear = 2 * kLine;
   if (nest.loops().size() < 2)
     return false;
   const Loop &x = nest.loops().front(), &y = nest.loops()[innermostInSource(nest.loops())];
-  return x.to == 1 && x.from != 1 && y.from == 1 && std::max(x.extent, y.extent) >= kLong;
+  if (x.to != 1 || x.from == 1 || y.from != 1)
+    return false;
+  return x.extent < y.extent ? x.extent < kLine && y.extent >= kLong && y.to <= x.extent + kNear
+                             : y.extent < kLine && x.extent >= kLong && x.from <= y.extent + kNear;
 }
 
 /// What a copy goes through at a time instead of two loops, if anything.
@@ -137,12 +140,11 @@ template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
 }
 
 /// Whether a copy to a cache goes through tiles, unless it has long rows, or squares that transpose
-/// as memory gives them: else lines of the source are used element by element, each time after many
-/// others.
+/// as memory gives them, or is narrow: else lines of the source are used element by element, each
+/// time after many others. Pieces of a part that stays in a near cache need none either.
 template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin) {
   constexpr int64_t kLeastSteps = 1024, kMostPieces = (64 << 10) / sizeof(T);
-  if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps ||
-      isNarrow<T>(nest))
+  if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
     return false;
   const Loop &first = nest.loops().front();
   const bool isInPieces = first.to == 1 && first.from == 1;
@@ -155,7 +157,7 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin
   const Innermost<T> work = takeInnermost<T, Op>(rest, false);
   if (work.kernel == transpose<T, Op>)
     return origin == Origin::Memory && isScattered(work, rest);
-  return work.kernel != copyRows<T, Op>;
+  return work.kernel != copyRows<T, Op> && !isNarrow<T>(nest);
 }
 
 /// Copies a tile out of scratch.

@@ -136,12 +136,15 @@ private:
         outer[outerCount++] = items[d];
     if (outerCount == 0)
       outer[outerCount++] = kNone;
-    const auto kernel = !isAlongTerms() && sums.from == 1 ? sums::addRows<T> : sums::addTerms<T>;
+    const bool areRows = !isAlongTerms() && sums.from == 1;
     // Each row of sums is added to once, and the next one follows it.
     const bool areNew = outerCount == 1 && (outer[0].extent == 1 || outer[0].to == sums.extent);
     forEachStep(std::span<const Loop>(outer).subspan(1, outerCount - 1),
                 [&](int64_t to, int64_t from) {
-                  kernel(out + to, source + from, sums, terms, outer[0], areNew);
+                  if (areRows)
+                    sums::addRows<T>(out + to, source + from, sums, terms, outer[0], areNew);
+                  else
+                    sums::addTerms<T>(out + to, source + from, sums, terms, outer[0]);
                 });
   }
 

@@ -2,8 +2,8 @@
 //
 // Part of einsumc, under the Apache License v2.0.
 //
-// All add to what `out` has, for every step of a loop `around`, and take a loop of sums, which are
-// neighbours in `out`, and one of their terms.
+// All add to what `out` has, or write new rows of it, for every step of a loop `around`, and take a
+// loop of sums, which are neighbours in `out`, and one of their terms.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -88,14 +88,14 @@ void addShortRows(T *out, const T *source, const Loop &sums, const Loop &terms, 
 }
 
 template <class T>
-using Kernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms, const Loop &around,
-                        bool areNew);
+using RowKernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms, const Loop &around,
+                           bool areNew);
 
 /// The kernel for rows of so many elements. \pre 1 <= width <= kShortRow
-template <class T> Kernel<T> kernelOfShortRows(int64_t width) {
-  static constexpr auto kWhole = tableOfBlocks<Kernel<T>, kRowVectors, 1>(
+template <class T> RowKernel<T> kernelOfShortRows(int64_t width) {
+  static constexpr auto kWhole = tableOfBlocks<RowKernel<T>, kRowVectors, 1>(
       []<int Vectors, int>() { return addShortRows<T, Vectors, false>; });
-  static constexpr auto kWithTail = tableOfBlocks<Kernel<T>, kRowVectors, 1>(
+  static constexpr auto kWithTail = tableOfBlocks<RowKernel<T>, kRowVectors, 1>(
       []<int Vectors, int>() { return addShortRows<T, Vectors, true>; });
   const auto &all = width % simd::kLanes<T> == 0 ? kWhole : kWithTail;
   return all[static_cast<std::size_t>((width - 1) / simd::kLanes<T>)][0];
@@ -145,7 +145,8 @@ void addLongRows(T *__restrict out, const T *__restrict source, int64_t width, i
       out[x] += source[x];
 }
 
-/// out[x] += the sum of the rows source[x + term * terms.from]. \pre sums.from == 1
+/// out[x] += the sum of the rows source[x + term * terms.from]; areNew: as above.
+/// \pre sums.from == 1
 template <class T>
 void addRows(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
              bool areNew) {
@@ -207,26 +208,28 @@ void addFewTerms(T *__restrict out, const T *__restrict source, int64_t sums, in
 }
 
 template <class T, int Terms>
-void addFewTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
-                 bool /*areNew*/) {
+void addFewTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around) {
   for (int64_t step = 0; step < around.extent; ++step, out += around.to, source += around.from)
     addFewTerms<T, Terms>(out, source, sums.extent, sums.from, terms.from);
 }
 
+template <class T>
+using TermKernel = void (*)(T *, const T *, const Loop &sums, const Loop &terms,
+                            const Loop &around);
+
 /// The kernel for sums of few terms. \pre 1 <= terms <= kFewTerms
-template <class T> Kernel<T> kernelOfFewTerms(int64_t terms) {
+template <class T> TermKernel<T> kernelOfFewTerms(int64_t terms) {
   return [&]<int... Terms>(std::integer_sequence<int, Terms...>) {
-    static constexpr Kernel<T> kTable[] = {addFewTerms<T, Terms + 1>...};
+    static constexpr TermKernel<T> kTable[] = {addFewTerms<T, Terms + 1>...};
     return kTable[terms - 1];
   }(std::make_integer_sequence<int, kFewTerms>());
 }
 
 /// out[i] += the sum of source[i * sums.from + term * terms.from] over the terms.
 template <class T>
-void addTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
-              bool areNew) {
+void addTerms(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around) {
   if (terms.extent <= kFewTerms)
-    return kernelOfFewTerms<T>(terms.extent)(out, source, sums, terms, around, areNew);
+    return kernelOfFewTerms<T>(terms.extent)(out, source, sums, terms, around);
   const simd::LaneMask<T> mask(static_cast<int>(terms.extent % simd::kLanes<T>));
   const T *const end = endOf(source, sums, terms, around);
   for (int64_t step = 0; step < around.extent; ++step)

@@ -237,8 +237,9 @@ private:
   double resultFromScratch() const {
     const CopyWork copy{dims.elements(Role::C), dims.run(Role::C, blocks.counts),
                         isScratchTransposed()};
+    constexpr double kPieces = 4;
     const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
-    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, 4) : 0);
+    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
   }
 
   double packsOfLeft() const {

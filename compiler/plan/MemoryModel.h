@@ -31,7 +31,7 @@ public:
   /// Packing into a block in the caches.
   double pack(const CopyWork &copy) const;
   /// What pieces of any length take beyond `pack`, whose transposes are of squares that fill
-  /// registers: so many times one of these.
+  /// registers: so many times as long as these, for each element.
   double pieces(double elements, double squares) const { return squares * elements * inSquares; }
   /// Writing tiles to a tensor that is contiguous along no m dim of theirs, beyond `stream`.
   double scatter(double elements) const { return elements * elementBytes / scattered; }

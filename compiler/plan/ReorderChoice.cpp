@@ -371,23 +371,32 @@ private:
   }
 
   double packSeconds(const ReorderChoice &choice, Role role) const {
-    // Few rows or columns go through registers almost as squares do. What is repeated, or added up,
-    // is copied element by element.
+    // Few rows or columns go through registers almost as squares do, repeats along whole rows as
+    // well; parts of sums are added one by one.
     constexpr double kOfOperand = 1, kOfResult = 1.5, kOfRepeats = 2, kOfParts = 5;
     const bool isResult = role == Role::C, isTransposed = piece(choice, role) < kShortPiece;
-    double elements = 1;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (hasDim(role, dim))
-        elements *= toDouble(dims.extent(dim));
-      else
-        elements *= toDouble(choice.packedCount(dims, role, dim)) *
-                    toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
+    const double elements = packedElements(choice, role);
     const double again = std::max(elements - dims.elements(role), 0.0);
     double squares = isTransposed ? (isResult ? kOfResult : kOfOperand) : 0;
     if (isRepeated(choice, role))
       squares = isResult ? kOfParts : kOfRepeats;
     return memory.pack({dims.elements(role), dims.run(role, choice.counts), isTransposed}) +
            memory.pieces(again, 1) + memory.pieces(elements, squares);
+  }
+
+  /// Of all blocks together: a block that stays the same each thread packs once.
+  double packedElements(const ReorderChoice &choice, Role role) const {
+    double inBlock = 1, blocks = 1;
+    bool changes = role == Role::C;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      inBlock *= toDouble(choice.packedCount(dims, role, dim));
+      const bool isCut = choice.counts[dim] < dims.extent(dim);
+      // The last block of a dim may be smaller.
+      blocks *= hasDim(role, dim) ? toDouble(dims.extent(dim)) / toDouble(choice.counts[dim])
+                                  : toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
+      changes = changes || (isCut && hasDim(role, dim));
+    }
+    return inBlock * (changes ? blocks : std::min(blocks, toDouble(machine.threads)));
   }
 
   /// Whether a packed block has elements several times, or parts of sums.

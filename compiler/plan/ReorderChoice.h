@@ -13,8 +13,9 @@
 
 namespace einsumc {
 
-/// Blocks of a contraction without rows, columns or sums, in which the tensors have one order of
-/// the dims: as they lie there or, where they are packed, in scratch.
+/// Blocks of a contraction that lacks rows, columns or sums, or of a batch of tiny products, in
+/// which the tensors have one order of the dims: as they lie there or, where they are packed, in
+/// scratch.
 struct ReorderChoice {
   DimCounts counts; ///< by dim: indices in a block
   DimIndices order; ///< the dims of a block, the innermost first

@@ -280,7 +280,7 @@ TYPED_TEST(StridedCopyTest, RunsOfPartsOfLoops) {
 }
 
 /// Batches of matrices, and of three dims that change places, that follow each other in both
-/// tensors, in one of them or in none; as many as are taken at a time, more and fewer.
+/// tensors, in one of them or in none.
 TYPED_TEST(StridedCopyTest, BatchesOfPermutedRuns) {
   for (const int64_t rows : {2, 3, 5, 8, 13, 31})
     for (const int64_t columns : {2, 3, 7, 9, 33})
@@ -306,6 +306,27 @@ TYPED_TEST(StridedCopyTest, BatchesOfPermutedRuns) {
               this->expectAdd(loops);
             }
           }
+}
+
+/// Short batches that follow each other, alone or with a longer one elsewhere; of short runs too
+/// few for whole rows of several, or for any.
+TYPED_TEST(StridedCopyTest, ShortBatchesOfPermutedRuns) {
+  for (const int64_t rows : {2, 3, 4, 7})
+    for (const int64_t columns : {2, 3, 5})
+      for (const int64_t near : {2, 5, 7, 8, 9, 13, 24, 60})
+        for (const int64_t far : {3, 29}) {
+          const int64_t run = rows * columns, block = near * run;
+          const std::vector<CopyLoop> loops = {{rows, 1, columns},
+                                               {columns, rows, 1},
+                                               {near, run, run},
+                                               {far, block, 6 * block},
+                                               {6, far * block, block}};
+          this->expectCopy(loops, serialCopy<TypeParam>);
+          this->expectCopy(loops, pastCaches<TypeParam>, this->random() % this->kLine);
+          omp_set_num_threads(1 + static_cast<int>(this->random() % 5));
+          this->expectCopy(loops, parallelCopy<TypeParam>);
+          this->expectAdd(loops);
+        }
 }
 
 TYPED_TEST(StridedCopyTest, TransposesOfEverySize) {
@@ -571,6 +592,19 @@ TYPED_TEST(StridedCopyTest, SumsOfEveryKind) {
     this->expectSum({{5, 1500, 1}, {1500, 1, 5}, {7, 0, 7500}});
     this->expectSum({{9, 600, 1}, {4, 0, 9}, {40, 15, 36}, {15, 1, 1440}});
   }
+}
+
+/// Sums of rows up to a vector and a little more, of few and many terms, whose results follow each
+/// other or do not; the last row ends next to a page that nobody may read.
+TYPED_TEST(StridedCopyTest, SumsOfNarrowRows) {
+  for (int64_t width = 1; width <= 18; ++width)
+    for (const int64_t terms : {1, 2, 3, 5, 15, 16, 17, 70, 150})
+      for (const int64_t gap : {0, 2}) {
+        const int64_t matrix = width * terms + gap;
+        this->expectSum({{width, 1, 1}, {terms, 0, width}, {41, width, matrix}});
+        this->expectSum({{width, 41, 1}, {terms, 0, width}, {41, 1, matrix}});
+        this->expectSum({{width, 1, 1}, {terms, 0, width}, {4, 0, matrix}, {9, width, 4 * matrix}});
+      }
 }
 
 TYPED_TEST(StridedCopyTest, SumsOfNothingAreZero) {
