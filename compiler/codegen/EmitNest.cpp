@@ -83,7 +83,9 @@ private:
   bool repacks(bool isLeft) const {
     const auto lacks = [&](const SideDim &part) { return isLacking(isLeft, part); };
     const llvm::ArrayRef<SideDim> order = nest.block.dims;
-    for (std::size_t v = 0; nest.vectorDims > 1 && v < nest.vectorDims; ++v) {
+    if (llvm::all_of(order.take_front(nest.vectorDims), lacks))
+      return false; // Nothing repeats.
+    for (std::size_t v = 0; v < nest.vectorDims; ++v) {
       const bool isLast = v + 1 == nest.vectorDims && llvm::all_of(order.drop_front(v + 1), lacks);
       if (isCut(order[v]) && lacks(order[v]) && !isLast)
         return true;

@@ -69,7 +69,8 @@ bool isForLongBatch(const WorkDims &dims) {
 }
 
 /// Whether it lacks rows, columns or sums, or the elements of a batch of tiny products lie next to
-/// each other in the result, or are the best to fill vectors. Other outer products have blocks of rows and columns.
+/// each other in the result, or fill vectors best. Other outer products have blocks of rows and
+/// columns.
 bool canReorder(const WorkDims &dims) {
   const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
   if (fewer == 1)
