@@ -30,10 +30,16 @@ using tiles::kFetchingColumns;
 
 /// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
 constexpr int64_t kMostRows = 96, kMostBuffered = 96;
-/// The longest sums that a part may have: the rows that blocks in registers go through, at most
-/// half a tile, are to stay in the first-level cache while the columns pass by.
+/// Few columns, to which reading A takes the time.
+constexpr int64_t kFewColumns = 8;
+/// The longest sums of parts that follow each other in the order of A's rows: what blocks in
+/// registers go through of them, at most half a tile, is to stay in the first-level cache while the
+/// columns pass by.
 template <class T>
-constexpr int64_t kMostSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
+constexpr int64_t kMostShortSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
+/// The longest of those that follow each other tile by tile. Where blocks in registers are large,
+/// the second-level cache is near enough for all columns but the first.
+template <class T> constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums<T>;
 
 /// Elements from one row of A to the next, in the mean.
 int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
@@ -41,26 +47,14 @@ int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
   return steps > 0 ? (rowsOfA.back() - rowsOfA.front()) / steps : 0;
 }
 
-/// The sums of a part whose rows of A are read in place by all columns. A processor keeps the
-/// addresses of few large pages at hand (32 are usual): where rows lie far apart, those of this
-/// part and of the next are to be among them, if these are not too short then for their results to
-/// be added up so often.
-template <class T> int64_t mostSums(const std::vector<int64_t> &rowsOfA) {
-  constexpr int64_t kPageBytes = 2 << 20, kPages = 14, kLeast = 40;
-  const int64_t distance = distanceOf(rowsOfA) * static_cast<int64_t>(sizeof(T));
-  const int64_t onPages = kPages * kPageBytes / std::max<int64_t>(distance, 1);
-  return onPages < kLeast ? kMostSums<T> : std::min(onPages, kMostSums<T>);
-}
-
-/// The sums of a part of the longest tiles that so many columns are worth. With few of them,
-/// reading A takes the time: short parts follow its order in memory closely, and fetch little of it
-/// ahead. With more it matters that the results of each part are added up, unless its rows lie side
-/// by side.
-template <class T> int64_t sumsFor(std::size_t columns, const std::vector<int64_t> &rowsOfA) {
-  constexpr int64_t kFew = 8, kOfColumn = 4, kLeast = 24, kNearBytes = 4096;
+/// The sums of a short part of the longest tiles that so many columns are worth. With few of them
+/// these follow A's order in memory closely, and fetch little of it ahead. With more it matters
+/// that the results of each part are added up, unless its rows lie side by side.
+template <class T> int64_t shortSums(std::size_t columns, const std::vector<int64_t> &rowsOfA) {
+  constexpr int64_t kOfColumn = 4, kLeast = 24, kNearBytes = 4096;
   const auto n = static_cast<int64_t>(columns);
   const bool areNear = distanceOf(rowsOfA) * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-  return n <= kFew || areNear ? std::max(kOfColumn * n, kLeast) : kMostSums<T>;
+  return n <= kFewColumns || areNear ? std::max(kOfColumn * n, kLeast) : kMostShortSums<T>;
 }
 
 /// Whether so many rows of A, those of a part, are too far apart to be read in place by one group
@@ -103,9 +97,8 @@ FetchingKernel<T>::FetchingKernel(std::initializer_list<BlockDim> m,
                                   std::initializer_list<BlockDim> k, const FetchingFormat &format)
     : dimsM(m), dimsN(n), dimsK(k), format(format), rowsOfA(offsets(k, &BlockDim::inA)),
       columnsOfC(offsets(n, &BlockDim::inC)),
-      sumsOfLongTile(sumsFor<T>(columnsOfC.size(), rowsOfA)),
-      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)),
-      mostSumsInPart(copiesRows ? kMostSums<T> : mostSums<T>(rowsOfA)) {
+      sumsOfLongTile(shortSums<T>(columnsOfC.size(), rowsOfA)),
+      copiesRows(kMayCopyRows && areFarApart<T>(rowsOfA)) {
   areColumnsAligned = std::all_of(columnsOfC.begin(), columnsOfC.end(),
                                   [](int64_t column) { return column % simd::kLanes<T> == 0; });
   for (std::size_t j = 1; j < columnsOfC.size(); ++j)
@@ -163,11 +156,25 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
   return runs;
 }
 
-/// As many elements of A at a time as of the longest tiles; of rows that are cut into several
-/// tiles, which follow each other, as many as of one.
-template <class T> int64_t FetchingKernel<T>::sumsOfPart(const Runs &runs) const noexcept {
+/// How the sums of a block fall into parts: as many elements of A at a time as of the longest
+/// tiles; of rows that are cut into several tiles, which follow each other, as many as of one.
+template <class T>
+typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
+                                                             const Runs &runs) const noexcept {
+  constexpr int64_t kNearBytes = 512 << 10;
+  const auto n = static_cast<int64_t>(columnsOfC.size());
   const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows);
-  return std::min(mostSumsInPart, sumsOfLongTile * kMostRows / rows);
+  const int64_t sums = std::min(kMostShortSums<T>, sumsOfLongTile * kMostRows / rows);
+  int64_t elements = n + sums;
+  for (std::size_t dim = 0; dim < dimsM.size(); ++dim)
+    elements *= block.counts[dim];
+  // Tiles that have parts of the same cache lines of A follow each other, and those that have parts
+  // of the same rows, if results are still near when the next sums are added to them.
+  const bool areRowsCut = isInScratch() && runs.length > kMostRows && n <= kFetchingColumns;
+  const bool areNear = elements * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
+  if (runs.areJoined || (areRowsCut && areNear))
+    return {sums, true};
+  return {n <= kFewColumns ? sums : kMostSums<T>, false};
 }
 
 template <class T>
@@ -261,11 +268,9 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
       last = part;
     };
     const Runs runs = runsOf(block);
-    const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), sumsOfPart(runs));
-    // Tiles that have parts of the same cache lines of A follow each other, and those that have
-    // parts of the same rows.
-    const bool areRowsCut = runs.length > kMostRows && columnsOfC.size() <= kFetchingColumns;
-    if (runs.areJoined || (isInScratch() && areRowsCut))
+    const Parts parts = partsOf(block, runs);
+    const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), parts.sums);
+    if (parts.areByRows)
       sums.forEach([&](int64_t firstK, int64_t k) {
         forEachTile(block, runs, pieces, [&](const Tile &tile) { take(tile, firstK, k); });
       });

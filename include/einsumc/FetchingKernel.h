@@ -96,6 +96,11 @@ private:
     Tile tile;
     int64_t firstK = 0, k = 0;
   };
+  /// How the sums of a block are cut.
+  struct Parts {
+    int64_t sums = 1;       ///< of each, at most
+    bool areByRows = false; ///< each of all tiles before the next, else all of a tile
+  };
   /// What a call works on.
   struct Operands {
     const T *a, *b;
@@ -114,7 +119,7 @@ private:
   void forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
                    Body &&body) const noexcept;
   Runs runsOf(const Block &block) const noexcept;
-  int64_t sumsOfPart(const Runs &runs) const noexcept;
+  Parts partsOf(const Block &block, const Runs &runs) const noexcept;
   FetchedRows<T> rowsOf(const Operands &operands, const Part &part) const noexcept;
   void findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept;
   bool isInScratch() const { return format.scratchColumn > 0; }
@@ -129,9 +134,8 @@ private:
   int64_t columnDistance = -1;                       ///< in C, if all have the same
   std::vector<int64_t> rowsOfA;                      ///< by k: where a row begins
   std::vector<int64_t> columnsOfC, columnsOfScratch; ///< by n: where a column begins
-  int64_t sumsOfLongTile = 1;                        ///< in a part of a tile of the most rows
+  int64_t sumsOfLongTile = 1;                        ///< in a short part of a tile of the most rows
   bool copiesRows = false; ///< each block in registers, for all columns but its first
-  int64_t mostSumsInPart = 1;
 };
 
 } // namespace einsumc
