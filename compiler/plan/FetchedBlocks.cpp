@@ -29,6 +29,8 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
+/// The longest rows of a large C that are written whole because C goes on behind them along L's.
+constexpr int64_t kMostWholeRow = 96;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
@@ -106,7 +108,7 @@ private:
     // pieces: a short tail does not make up for that.
     return run * elementBytes >= kFetchedBytesInRow &&
            (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
-            2 * dims.elements(Role::C) > dims.elements(Role::A));
+            isResultLarge());
   }
 
   /// The share of the vectors' time that rows of a run of L fill.
@@ -137,12 +139,48 @@ private:
     const int64_t rows = choice.resultThroughScratch
                              ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
                              : kFetchedM;
+    if (!growWholeRows())
+      growRows(rows);
+    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
+    alignRunsOfLeft();
+    cutRunsOfLeft();
+    growTasks();
+    evenBlocks();
+    if (!choice.resultThroughScratch) // A task is one block.
+      block.counts = choice.taskCounts;
+    choice.m = block.sizeOf(DimClass::M);
+    choice.mBlocks = block.blocksOf(DimClass::M);
+  }
+
+  /// Where a large C has rows across L that it goes on behind along rows of L, takes all of both,
+  /// so that C is written in long runs: cache lines that lie apart go past the caches at a third of
+  /// the speed. Such a block may fill most of the second-level cache. Returns whether it did.
+  bool growWholeRows() {
+    const DimIndices left = dims.bySpeed(DimClass::M, Role::A);
+    const auto row = llvm::find_if(left, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    const std::size_t across = dims.fastest(Role::C);
+    if (!choice.resultThroughScratch || !isResultLarge() || row == left.end() ||
+        dims[across].dimClass != DimClass::M || dims.stride(Role::A, across) == 1 ||
+        dims.stride(Role::C, *row) != dims.extent(across))
+      return false;
+    const int64_t most = 4 * limits.leftBytes / 3 / elementBytes / choice.n;
+    if (dims.extent(across) > kMostWholeRow || dims.extent(*row) > kMostFetchedRow ||
+        dims.extent(across) * kMostFetchedRow > most)
+      return false;
+    block.counts[across] = dims.extent(across);
+    growRunOfLeft(kMostFetchedRow, kMostFetchedRow, most);
+    return true;
+  }
+
+  /// Whether C is nearly as large as L, or larger.
+  bool isResultLarge() const { return 2 * dims.elements(Role::C) > dims.elements(Role::A); }
+
+  void growRows(int64_t rows) {
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
     // Rows of a large C that begin in the midst of lines, which are written in parts at both ends,
     // come before very long ones of L.
     const DimIndices rowsOfC = block.contiguousDims(DimClass::M, {Role::C});
-    const bool areInParts = 2 * dims.elements(Role::C) > dims.elements(Role::A) &&
-                            llvm::any_of(rowsOfC, [&](std::size_t dim) {
+    const bool areInParts = isResultLarge() && llvm::any_of(rowsOfC, [&](std::size_t dim) {
                               return dims.extent(dim) % limits.lanes() != 0;
                             });
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
@@ -153,15 +191,6 @@ private:
       else
         growRunOfLeft(kFetchedRow, kFetchedRow, rows);
     }
-    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
-    alignRunsOfLeft();
-    cutRunsOfLeft();
-    growTasks();
-    evenBlocks();
-    if (!choice.resultThroughScratch) // A task is one block.
-      block.counts = choice.taskCounts;
-    choice.m = block.sizeOf(DimClass::M);
-    choice.mBlocks = block.blocksOf(DimClass::M);
   }
 
   /// Cuts blocks until there are enough tasks or they are short, also in C unless that is small:
