@@ -44,8 +44,9 @@ int64_t systemValue(int name, int64_t otherwise) {
   return value > 0 ? value : otherwise;
 }
 
-/// The data cache of a level of the first processor, in bytes, as Linux describes it: what sysconf
-/// says of the last level is the sum over several. 0 when there is none.
+/// The data cache of a level of the first processor, in bytes, as Linux describes it, or, where it
+/// does not, as in some virtual machines, sysconf, but for the third level: that is the sum over
+/// several there. 0 when neither knows one.
 int64_t cacheBytes(int level) {
   constexpr int kMostCaches = 8;
   for (int index = 0; index < kMostCaches; ++index) {
@@ -61,7 +62,14 @@ int64_t cacheBytes(int level) {
         size.consume_back("K") && !size.getAsInteger(10, kib))
       return kib << 10;
   }
-  return 0;
+  switch (level) {
+  case 1:
+    return systemValue(_SC_LEVEL1_DCACHE_SIZE, 0);
+  case 2:
+    return systemValue(_SC_LEVEL2_CACHE_SIZE, 0);
+  default:
+    return 0;
+  }
 }
 
 class Calibrator {
