@@ -169,10 +169,10 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
   for (std::size_t dim = 0; dim < dimsM.size(); ++dim)
     elements *= block.counts[dim];
   // Tiles that have parts of the same cache lines of A follow each other, and those that have parts
-  // of the same rows, if results are still near when the next sums are added to them.
+  // of the same rows, if results are few or still near when the next sums are added to them.
   const bool areRowsCut = isInScratch() && runs.length > kMostRows && n <= kFetchingColumns;
   const bool areNear = elements * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-  if (runs.areJoined || (areRowsCut && areNear))
+  if (runs.areJoined || (areRowsCut && (areNear || n <= kFewColumns)))
     return {sums, true};
   return {n <= kFewColumns ? sums : kMostSums<T>, false};
 }

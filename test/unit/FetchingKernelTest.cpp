@@ -248,9 +248,9 @@ TYPED_TEST(FetchingKernelTest, FewColumns) {
 /// Rows of several tiles for some columns: all of a block have their turn with a part of the sums
 /// where results stay near, and each with all parts where a block is large.
 TYPED_TEST(FetchingKernelTest, LongRows) {
-  for (const int64_t inBlock : {1, 5})
+  for (const int64_t inBlock : {1, 16})
     runAllWritings<TypeParam>([&] {
-      return FetchingProduct<TypeParam>({200, 5, 1, 9, 1, 401, 1}, {200, inBlock, 1},
+      return FetchingProduct<TypeParam>({200, 16, 1, 9, 1, 401, 1}, {200, inBlock, 1},
                                         {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
                                         {M0, N0, M1, M2, N1});
     });
