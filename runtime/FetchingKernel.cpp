@@ -38,8 +38,11 @@ constexpr int64_t kFewColumns = 8;
 template <class T>
 constexpr int64_t kMostShortSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 /// The longest of those that follow each other tile by tile. Where blocks in registers are large,
-/// the second-level cache is near enough for all columns but the first.
-template <class T> constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums<T>;
+/// the second-level cache is near enough for all columns but the first. In f64, whose elements are
+/// read half as fast, short ones are as good there.
+template <class T>
+constexpr int64_t kMostSums =
+    (kMayCopyRows || sizeof(T) > sizeof(float) ? 1 : 3) * kMostShortSums<T>;
 
 /// Elements from one row of A to the next, in the mean.
 int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
@@ -156,25 +159,26 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
   return runs;
 }
 
-/// How the sums of a block fall into parts: as many elements of A at a time as of the longest
-/// tiles; of rows that are cut into several tiles, which follow each other, as many as of one.
+/// Short parts have as many elements of A at a time as those of the longest tiles; of rows that are
+/// cut into several tiles, which follow each other, as many as of one.
 template <class T>
 typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
                                                              const Runs &runs) const noexcept {
-  constexpr int64_t kNearBytes = 512 << 10;
+  // What a second-level cache of 1 MiB keeps beside what passes by.
+  constexpr int64_t kMostBytes = 512 << 10;
   const auto n = static_cast<int64_t>(columnsOfC.size());
   const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows);
   const int64_t sums = std::min(kMostShortSums<T>, sumsOfLongTile * kMostRows / rows);
   int64_t elements = n + sums;
   for (std::size_t dim = 0; dim < dimsM.size(); ++dim)
     elements *= block.counts[dim];
+  const bool areFew = n <= kFewColumns;
+  const bool stayNear = elements * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
   // Tiles that have parts of the same cache lines of A follow each other, and those that have parts
   // of the same rows, if results are few or still near when the next sums are added to them.
   const bool areRowsCut = isInScratch() && runs.length > kMostRows && n <= kFetchingColumns;
-  const bool areNear = elements * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-  if (runs.areJoined || (areRowsCut && (areNear || n <= kFewColumns)))
-    return {sums, true};
-  return {n <= kFewColumns ? sums : kMostSums<T>, false};
+  const bool areByRows = runs.areJoined || (areRowsCut && (areFew || stayNear));
+  return {areByRows || areFew ? sums : kMostSums<T>, areByRows};
 }
 
 template <class T>

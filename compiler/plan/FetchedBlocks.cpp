@@ -29,8 +29,6 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
-/// The longest rows of a large C that are written whole because C goes on behind them along L's.
-constexpr int64_t kMostWholeRow = 96;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
@@ -96,11 +94,10 @@ private:
   /// scratch vectors go on from one run of L to the next, which is worth a copy where many sums
   /// would leave lanes empty.
   bool isResultAlongLeft() const {
-    const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
-    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
-    if (first == order.end() || !dims.isUnit(Role::C, *first))
+    const std::optional<std::size_t> row = rowOfLeft();
+    if (!row || !dims.isUnit(Role::C, *row))
       return false;
-    const int64_t run = dims.extent(*first);
+    const int64_t run = dims.extent(*row);
     const double emptyLanes = 1 - fullnessInPlace(run);
     if (areRunsJoined(run) && emptyLanes * toDouble(dims.extentOf(DimClass::K)) >= kSumsForCopy)
       return false;
@@ -109,6 +106,13 @@ private:
     return run * elementBytes >= kFetchedBytesInRow &&
            (limits.fullness(run) >= kFullVectors || dims.runAlong(DimClass::M, Role::A) == run ||
             isResultLarge());
+  }
+
+  /// The fastest dim of m in L, if one has several indices.
+  std::optional<std::size_t> rowOfLeft() const {
+    const DimIndices order = dims.bySpeed(DimClass::M, Role::A);
+    const auto first = llvm::find_if(order, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    return first == order.end() ? std::nullopt : std::optional(*first);
   }
 
   /// The share of the vectors' time that rows of a run of L fill.
@@ -152,24 +156,26 @@ private:
     choice.mBlocks = block.blocksOf(DimClass::M);
   }
 
-  /// Where a large C has rows across L that it goes on behind along rows of L, takes all of both,
-  /// so that C is written in long runs: cache lines that lie apart go past the caches at a third of
-  /// the speed. Such a block may fill most of the second-level cache. Returns whether it did.
+  /// Where a large C has rows across L that it goes on behind along rows of L, takes these and
+  /// all of those, so that C is written in long runs: cache lines that lie apart go past the caches
+  /// at a third of the speed. Such a block may fill most of the second-level cache. Returns false,
+  /// with the block as it was, where that is not so, or leaves too few tasks.
   bool growWholeRows() {
-    const DimIndices left = dims.bySpeed(DimClass::M, Role::A);
-    const auto row = llvm::find_if(left, [&](std::size_t dim) { return dims.extent(dim) > 1; });
+    const std::optional<std::size_t> row = rowOfLeft();
     const std::size_t across = dims.fastest(Role::C);
-    if (!choice.resultThroughScratch || !isResultLarge() || row == left.end() ||
-        dims[across].dimClass != DimClass::M || dims.stride(Role::A, across) == 1 ||
-        dims.stride(Role::C, *row) != dims.extent(across))
+    if (!choice.resultThroughScratch || !isResultLarge() || !row ||
+        dims[across].dimClass != DimClass::M || dims.stride(Role::C, *row) != dims.extent(across))
       return false;
     const int64_t most = 4 * limits.leftBytes / 3 / elementBytes / choice.n;
-    if (dims.extent(across) > kMostWholeRow || dims.extent(*row) > kMostFetchedRow ||
-        dims.extent(across) * kMostFetchedRow > most)
+    if (dims.extent(across) * kMostFetchedRow > most)
       return false;
+    const DimCounts before = block.counts;
     block.counts[across] = dims.extent(across);
     growRunOfLeft(kMostFetchedRow, kMostFetchedRow, most);
-    return true;
+    const bool fits = block.sizeOf(DimClass::M) <= most && block.tasks() >= enoughTasks;
+    if (!fits)
+      block.counts = before;
+    return fits;
   }
 
   /// Whether C is nearly as large as L, or larger.

@@ -256,9 +256,9 @@ TYPED_TEST(FetchingKernelTest, LongRows) {
     });
 }
 
-/// Rows on pages of their own.
+/// Sums in several parts of rows on pages of their own.
 TYPED_TEST(FetchingKernelTest, FarRows) {
-  constexpr int64_t kRows = 40, kColumns = 9, kSums = 100,
+  constexpr int64_t kRows = 40, kColumns = 9, kSums = 450,
                     kDistance = (700 << 10) / sizeof(TypeParam);
   // Most of it is never touched.
   const auto a = std::make_unique_for_overwrite<TypeParam[]>((kSums - 1) * kDistance + kRows);
