@@ -11,6 +11,7 @@
 #include "EvenPieces.h"
 #include "PastCaches.h"
 #include "SimdVector.h"
+#include "StreamAhead.h"
 
 #include "einsumc/StridedCopy.h"
 
@@ -287,6 +288,14 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
           body(std::min(x, xLast), std::min(y, yLast), std::max<int64_t>(y - yLast, 0));
 }
 
+/// Whether rows \p x that are transposed lie so close behind each other that a square of them reads
+/// little else than what lies there.
+template <class T> bool areRowsInOrder(const Loop &x, const Loop &y) {
+  constexpr int64_t kMostBytes = 1024;
+  return x.from >= y.extent && x.from <= y.extent + kCacheLine<T> &&
+         x.from * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
+}
+
 /// A transpose past the caches into rows that begin anywhere in cache lines. As many of them as a
 /// line of the source has are brought together in a strip, and written from there one after the
 /// other.
@@ -345,6 +354,8 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
     return transposeStrips(target, source, x, y, ahead, lines);
   const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
   const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
+  const StreamAhead stream(source, x.extent * x.from, ahead);
+  const bool isStream = stream.isLong() && areRowsInOrder<T>(x, y);
   forEachSquare(
       x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0, int64_t firstY) {
         const T *const from = source + x0 * x.from + y0;
@@ -354,7 +365,11 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
           for (int64_t i = 0; i < size; ++i)
             __builtin_prefetch(row + i * x.from, 0, 2);
         };
-        if (areLines)
+        if (isStream) {
+          if (y0 % kCacheLine<T> == 0)
+            stream.fetchBehind(x0 * x.from + y0 * size,
+                               std::min<int64_t>(kCacheLine<T>, x.from - y0) * size);
+        } else if (areLines)
           prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
         else if (y0 % kCacheLine<T> == 0)
           prefetchRows(from + ahead);

@@ -93,9 +93,13 @@ void transposeFewRows(T *__restrict target, const T *__restrict source, const Lo
 /// \pre y.extent is Columns, x.to and y.from are 1, and x.extent is at least kPacket
 template <class T, class Op, int Columns>
 void transposeFewColumns(T *__restrict target, const T *__restrict source, const Loop &x,
-                         const Loop &y, int64_t /*ahead*/, LineWriter<T> & /*lines*/) noexcept {
+                         const Loop &y, int64_t ahead, LineWriter<T> & /*lines*/) noexcept {
   constexpr int64_t kSize = kPacket<T>;
+  const StreamAhead stream(source, x.extent * x.from, ahead);
+  const bool isStream = stream.isLong() && areRowsInOrder<T>(x, y);
   const auto transposeSquare = [&](int64_t row, auto load) {
+    if (isStream)
+      stream.fetchBehind(row * x.from, kSize * x.from);
     Packet<T> packets[kSize];
 #pragma GCC unroll 16
     for (int i = 0; i < kSize; ++i)

@@ -13,6 +13,7 @@
 #include "CopyLoops.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
+#include "StreamAhead.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -101,28 +102,40 @@ template <class T> RowKernel<T> kernelOfShortRows(int64_t width) {
   return all[static_cast<std::size_t>((width - 1) / simd::kLanes<T>)][0];
 }
 
-/// Rows of up to a vector, of a constant number of terms, for steps that can be read as whole
-/// vectors; returns how many. \pre the rows are new as above
-template <class T, int Terms>
+/// Rows of up to a vector of type V, of a constant number of terms, for steps that can be read as
+/// whole vectors; returns how many. \pre the rows are new as above
+template <class T, class V, int Terms>
 int64_t putNarrowRows(T *__restrict out, const T *__restrict source, const Loop &sums,
                       const Loop &terms, const Loop &around) {
-  const int64_t last = endOf(source, sums, terms, around) - source - simd::kLanes<T>;
+  constexpr int64_t kLanes = sizeof(V) / sizeof(T);
+  const int64_t last = endOf(source, sums, terms, around) - source - kLanes;
   const int64_t behind = last - (Terms - 1) * terms.from;
   const int64_t steps = behind < 0 ? 0 : std::min(around.extent, behind / around.from + 1);
+  const StreamAhead stream(source, steps * around.from, 0);
   for (int64_t step = 0; step < steps; ++step, out += around.to, source += around.from) {
-    simd::Vector<T> sum = simd::load(source);
+    stream.fetchBehind(step * around.from, 1);
+    V sum = simd::loadAs<V>(source);
 #pragma GCC unroll 16
     for (int term = 1; term < Terms; ++term)
-      sum += simd::load(source + term * terms.from);
+      sum += simd::loadAs<V>(source + term * terms.from);
     simd::store(out, sum);
   }
   return steps;
 }
 
-/// The kernel for so many terms. \pre 1 <= terms <= kFewTerms
-template <class T> auto kernelOfNarrowRows(int64_t terms) {
+/// The kernel for so many terms of rows of so many elements, of vectors that are not longer than
+/// these need: fewer of them lie in two cache lines.
+/// \pre 1 <= terms <= kFewTerms and 1 <= width <= simd::kLanes<T>
+template <class T, int Bytes = simd::kVectorBytes>
+auto kernelOfNarrowRows(int64_t width, int64_t terms) {
+  using V = typename simd::VectorOf<T, Bytes>::type;
+  constexpr int kLeastBytes = 16;
+  if constexpr (Bytes > kLeastBytes)
+    if (2 * width * static_cast<int64_t>(sizeof(T)) <= Bytes)
+      return kernelOfNarrowRows<T, Bytes / 2>(width, terms);
   return [&]<int... Terms>(std::integer_sequence<int, Terms...>) {
-    static constexpr decltype(&putNarrowRows<T, 1>) kTable[] = {putNarrowRows<T, Terms + 1>...};
+    static constexpr decltype(&putNarrowRows<T, V, 1>) kTable[] = {
+        putNarrowRows<T, V, Terms + 1>...};
     return kTable[terms - 1];
   }(std::make_integer_sequence<int, kFewTerms>());
 }
@@ -151,7 +164,8 @@ template <class T>
 void addRows(T *out, const T *source, const Loop &sums, const Loop &terms, const Loop &around,
              bool areNew) {
   if (areNew && around.from > 0 && sums.extent <= simd::kLanes<T> && terms.extent <= kFewTerms) {
-    const int64_t done = kernelOfNarrowRows<T>(terms.extent)(out, source, sums, terms, around);
+    const int64_t done =
+        kernelOfNarrowRows<T>(sums.extent, terms.extent)(out, source, sums, terms, around);
     const Loop rest = {around.extent - done, around.to, around.from};
     return kernelOfShortRows<T>(sums.extent)(out + done * around.to, source + done * around.from,
                                              sums, terms, rest, areNew);
