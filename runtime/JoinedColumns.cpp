@@ -22,7 +22,7 @@ namespace einsumc {
 namespace {
 
 /// The runs along m of a block in registers, and the most along n.
-constexpr int kLeastRuns = 3, kMostRuns = static_cast<int>(kMostJoinedRuns);
+constexpr int kLeastRuns = tiles::kLeastJoinedColumns, kMostRuns = tiles::kMostJoinedColumns;
 constexpr int kMostN = simd::kSums / kLeastRuns;
 /// The fewest along n with which vectors of A are used often enough.
 constexpr std::size_t kLeastN = 3;

@@ -9,6 +9,8 @@
 
 #include "SimdVector.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +18,8 @@
 
 namespace einsumc {
 
-/// The most runs along m: as many columns as fit a panel, of more than a vector each.
-inline constexpr std::size_t kMostJoinedRuns = 5;
+/// The most runs along m: as many columns as a panel has, of more than a vector each.
+inline constexpr std::size_t kMostJoinedRuns = tiles::kMostJoinedColumns;
 
 /// C[r,j,m,n] = sum over k of A[r,m,k] * B[k,j,n], where the rows r of a column and the columns j
 /// make up one run of C, which is written past the caches. Its vectors take some lanes from one

@@ -25,7 +25,7 @@ namespace einsumc {
 
 /// The most elements along m of tiles whose columns are brought together.
 template <class T>
-inline constexpr int64_t kMostTogether = simd::kLanes<T> * tiles::kMostPanelVectors;
+inline constexpr int64_t kMostTogether = simd::kLanes<T> * tiles::mostPanelVectors(sizeof(T));
 /// Elements between the columns of a buffer.
 template <class T>
 inline constexpr int64_t kBufferColumn = std::max(tiles::kMostM, kMostTogether<T>);

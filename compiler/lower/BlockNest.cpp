@@ -139,9 +139,11 @@ private:
   }
 
   void choosePanels() {
-    const BlockPanels panels = panelsOf(
-        dims, blocks,
-        areColumnsTogether() ? limits.lanes() * tiles::kMostPanelVectors : limits.panelRows);
+    const BlockPanels panels =
+        panelsOf(dims, blocks,
+                 areColumnsTogether()
+                     ? tiles::mostOfColumns(blocks.columnTogether, limits.lanes(), bytesOfElement)
+                     : limits.panelRows);
     nest.panelDims = panels.dims;
     nest.panelCount = panels.count;
   }

@@ -166,10 +166,11 @@ private:
   /// The arithmetic of whole columns, under which the result leaves but for a share.
   double secondsWhileWriting() const {
     constexpr double kNotHidden = 0.3;
-    const int64_t most =
-        tiles::kMostPanelVectors * machine.vectorBytes / sizeInBytes(type) / blocks.columnTogether;
-    const int64_t rows = std::min(blocks.m, most * blocks.columnTogether);
-    const int64_t inVectors = roundUp(rows, machine.vectorBytes / sizeInBytes(type));
+    const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
+    const int64_t column = blocks.columnTogether;
+    const int64_t most = tiles::mostOfColumns(column, lanes, sizeInBytes(type));
+    const int64_t rows = std::min(blocks.m, most / column * column);
+    const int64_t inVectors = roundUp(rows, lanes);
     const TileSize tile{toDouble(inVectors), toDouble(std::min(blocks.n, tiles::kMostN)),
                         toDouble(blocks.k)};
     const double fullness = toDouble(rows) / toDouble(inVectors);

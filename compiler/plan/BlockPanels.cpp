@@ -135,7 +135,7 @@ int64_t columnTogether(const WorkDims &dims, const BlockChoice &blocks, const Bl
       break;
     (isRow ? rows : columns) *= blocks.counts[dim];
   }
-  const bool fits = rows <= tiles::kMostPanelVectors * limits.lanes();
+  const bool fits = rows <= tiles::kMostColumnVectors * limits.lanes();
   const int64_t bytes = rows * std::min(columns, tiles::kMostN) * elementBytes;
   return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;
 }

@@ -113,7 +113,8 @@ private:
         alongN *= dims.extent(dim);
       areVectors = areVectors && (stride == 1 || stride % vector == 0);
     }
-    if (alongM >= tiles::kLeastRunVectorsM * vector)
+    if (alongM >= tiles::kLeastRunVectorsM * vector &&
+        !tiles::mayJoinColumns(alongM, vector, elementBytes))
       return {toDouble(std::min(alongM, tiles::kMostM)), areVectors};
     const int64_t run = alongM * std::min(alongN, tiles::kMostN);
     return {toDouble(run), run * elementBytes >= kLongTile};

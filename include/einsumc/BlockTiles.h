@@ -10,6 +10,7 @@
 #ifndef EINSUMC_BLOCKTILES_H
 #define EINSUMC_BLOCKTILES_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace einsumc::tiles {
@@ -23,9 +24,27 @@ inline constexpr int64_t kStepN = 12;
 inline constexpr int64_t kBytes = 20 << 10;
 /// Vectors of a row of a panel of packed A: what a kernel takes at a time along m.
 inline constexpr int64_t kPanelVectors = 4;
-/// The most of a panel whose columns are next to each other in a C that is written past the caches:
-/// whole ones.
-inline constexpr int64_t kMostPanelVectors = 6;
+/// Columns that are next to each other in a C that is written past the caches have up to so many
+/// vectors; panels have whole ones.
+inline constexpr int64_t kMostColumnVectors = 6;
+/// The vectors of the longest panel of such columns: in f64 of as many elements as in f32.
+constexpr int64_t mostPanelVectors(int64_t elementBytes) {
+  return kMostColumnVectors * elementBytes / static_cast<int64_t>(sizeof(float));
+}
+/// Of so many columns a panel of more than a vector each is computed as if they were one, by
+/// processors with as many registers as those with these vectors have.
+inline constexpr int64_t kLeastJoinedColumns = 3, kMostJoinedColumns = 5, kJoinedVectorBytes = 64;
+constexpr bool mayJoinColumns(int64_t column, int64_t lanes, int64_t elementBytes) {
+  return lanes * elementBytes >= kJoinedVectorBytes && column > lanes &&
+         kLeastJoinedColumns * column <= mostPanelVectors(elementBytes) * lanes;
+}
+/// The most elements along m of a panel of columns of so many.
+constexpr int64_t mostOfColumns(int64_t column, int64_t lanes, int64_t elementBytes) {
+  const int64_t most = kMostColumnVectors * lanes;
+  return mayJoinColumns(column, lanes, elementBytes)
+             ? std::clamp(kMostJoinedColumns * column, most, mostPanelVectors(elementBytes) * lanes)
+             : most;
+}
 /// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
 /// kernels of fewer vectors along m have too few sums under way.
 inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
