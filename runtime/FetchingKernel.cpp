@@ -38,11 +38,11 @@ constexpr int64_t kFewColumns = 8;
 template <class T>
 constexpr int64_t kMostShortSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
 /// The longest of those that follow each other tile by tile. Where blocks in registers are large,
-/// the second-level cache is near enough for all columns but the first. In f64, whose elements are
-/// read half as fast, short ones are as good there.
+/// the second-level cache is near enough for all columns but the first; in f64, whose elements are
+/// read half as fast, that only pays if it leaves one part.
+template <class T> constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums<T>;
 template <class T>
-constexpr int64_t kMostSums =
-    (kMayCopyRows || sizeof(T) > sizeof(float) ? 1 : 3) * kMostShortSums<T>;
+constexpr int64_t kMostOfSeveral = sizeof(T) > sizeof(float) ? kMostShortSums<T> : kMostSums<T>;
 
 /// Elements from one row of A to the next, in the mean.
 int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
@@ -178,7 +178,10 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
   // of the same rows, if results are few or still near when the next sums are added to them.
   const bool areRowsCut = isInScratch() && runs.length > kMostRows && n <= kFetchingColumns;
   const bool areByRows = runs.areJoined || (areRowsCut && (areFew || stayNear));
-  return {areByRows || areFew ? sums : kMostSums<T>, areByRows};
+  if (areByRows || areFew)
+    return {sums, areByRows};
+  const bool isOne = static_cast<int64_t>(rowsOfA.size()) <= kMostSums<T>;
+  return {isOne ? kMostSums<T> : kMostOfSeveral<T>, false};
 }
 
 template <class T>
