@@ -28,21 +28,20 @@ namespace {
 
 using tiles::kFetchingColumns;
 
-/// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
-constexpr int64_t kMostRows = 96, kMostBuffered = 96;
+/// The longest tiles along m, six vectors of AVX-512, and the most columns of one that goes past
+/// the caches, in elements.
+constexpr int64_t kBytesOfRow = 384;
+template <class T> constexpr int64_t kMostRows = kBytesOfRow / sizeof(T);
+constexpr int64_t kMostBuffered = 96;
 /// Few columns, to which reading A takes the time.
 constexpr int64_t kFewColumns = 8;
 /// The longest sums of parts that follow each other in the order of A's rows: what blocks in
 /// registers go through of them, at most half a tile, is to stay in the first-level cache while the
 /// columns pass by.
-template <class T>
-constexpr int64_t kMostShortSums = (24 << 10) / (kMostRows / 2 * static_cast<int64_t>(sizeof(T)));
+constexpr int64_t kMostShortSums = (24 << 10) / (kBytesOfRow / 2);
 /// The longest of those that follow each other tile by tile. Where blocks in registers are large,
-/// the second-level cache is near enough for all columns but the first; in f64, whose elements are
-/// read half as fast, that only pays if it leaves one part.
-template <class T> constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums<T>;
-template <class T>
-constexpr int64_t kMostOfSeveral = sizeof(T) > sizeof(float) ? kMostShortSums<T> : kMostSums<T>;
+/// the second-level cache is near enough for all columns but the first.
+constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums;
 
 /// Elements from one row of A to the next, in the mean.
 int64_t distanceOf(const std::vector<int64_t> &rowsOfA) {
@@ -57,7 +56,7 @@ template <class T> int64_t shortSums(std::size_t columns, const std::vector<int6
   constexpr int64_t kOfColumn = 4, kLeast = 24, kNearBytes = 4096;
   const auto n = static_cast<int64_t>(columns);
   const bool areNear = distanceOf(rowsOfA) * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-  return n <= kFewColumns || areNear ? std::max(kOfColumn * n, kLeast) : kMostShortSums<T>;
+  return n <= kFewColumns || areNear ? std::max(kOfColumn * n, kLeast) : kMostShortSums;
 }
 
 /// Whether so many rows of A, those of a part, are too far apart to be read in place by one group
@@ -69,7 +68,7 @@ template <class T> bool areFarApart(const std::vector<int64_t> &rowsOfA) {
   std::array<int64_t, kSets> inSet = {};
   int64_t most = 0, pages = 0, page = -1;
   const auto rows = std::span(rowsOfA);
-  for (const int64_t row : rows.first(std::min<std::size_t>(rows.size(), kMostSums<T>))) {
+  for (const int64_t row : rows.first(std::min<std::size_t>(rows.size(), kMostSums))) {
     most = std::max(most, ++inSet[static_cast<std::size_t>(row / kCacheLine<T> % kSets)]);
     pages += row / kPage == page ? 0 : 1;
     page = row / kPage;
@@ -134,7 +133,7 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
 
 template <class T>
 typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) const noexcept {
-  static_assert(kMostRows <= (PiecesOfTiles::kMost - 2) * tiles::kLeastRunToJoin);
+  static_assert(kMostRows<T> <= (PiecesOfTiles::kMost - 2) * tiles::kLeastRunToJoin);
   // One of so many vectors is worth it. None lies in three runs.
   constexpr int64_t kLanes = simd::kLanes<T>, kShare = 8;
   constexpr int64_t kLeastRun = std::max<int64_t>(kLanes, tiles::kLeastRunToJoin);
@@ -167,8 +166,8 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
   // What a second-level cache of 1 MiB keeps beside what passes by.
   constexpr int64_t kMostBytes = 512 << 10;
   const auto n = static_cast<int64_t>(columnsOfC.size());
-  const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows);
-  const int64_t sums = std::min(kMostShortSums<T>, sumsOfLongTile * kMostRows / rows);
+  const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows<T>);
+  const int64_t sums = std::min(kMostShortSums, sumsOfLongTile * kMostRows<T> / rows);
   int64_t elements = n + sums;
   for (std::size_t dim = 0; dim < dimsM.size(); ++dim)
     elements *= block.counts[dim];
@@ -176,12 +175,9 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
   const bool stayNear = elements * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
   // Tiles that have parts of the same cache lines of A follow each other, and those that have parts
   // of the same rows, if results are few or still near when the next sums are added to them.
-  const bool areRowsCut = isInScratch() && runs.length > kMostRows && n <= kFetchingColumns;
+  const bool areRowsCut = isInScratch() && runs.length > kMostRows<T> && n <= kFetchingColumns;
   const bool areByRows = runs.areJoined || (areRowsCut && (areFew || stayNear));
-  if (areByRows || areFew)
-    return {sums, areByRows};
-  const bool isOne = static_cast<int64_t>(rowsOfA.size()) <= kMostSums<T>;
-  return {isOne ? kMostSums<T> : kMostOfSeveral<T>, false};
+  return {areByRows || areFew ? sums : kMostSums, areByRows};
 }
 
 template <class T>
@@ -213,8 +209,8 @@ template <class Body>
 void FetchingKernel<T>::forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
                                     Body &&body) const noexcept {
   const int64_t rows = runs.areJoined ? runs.joined : runs.length;
-  const int64_t even = ceilDiv(rows, ceilDiv(rows, kMostRows));
-  const int64_t length = std::min(roundUp(even, simd::kLanes<T>), kMostRows);
+  const int64_t even = ceilDiv(rows, ceilDiv(rows, kMostRows<T>));
+  const int64_t length = std::min(roundUp(even, simd::kLanes<T>), kMostRows<T>);
   std::array<Loop, LoopNest::kMaxLoops> outer;
   for (std::size_t dim = runs.dims; dim < dimsM.size(); ++dim)
     outer[dim - runs.dims] = {block.counts[dim], dimsM[dim].inC, dimsM[dim].inA};
@@ -251,8 +247,8 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   const bool isEmpty = std::find(m.begin(), m.end(), 0) != m.end();
   if (isEmpty || rowsOfA.empty() || columnsOfC.empty())
     return;
-  alignas(64) T buffer[kMostRows * kMostBuffered];
-  alignas(64) T rows[kMayCopyRows ? kVectorsOfBlock * simd::kLanes<T> * kMostSums<T> : 1];
+  alignas(64) T buffer[kMostRows<T> * kMostBuffered];
+  alignas(64) T rows[kMayCopyRows ? kVectorsOfBlock * simd::kLanes<T> * kMostSums : 1];
   const Operands operands{a, b, c, scratch, buffer, copiesRows ? rows : nullptr, accumulate};
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
@@ -349,7 +345,7 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
   work.k = part.k;
   work.a = operands.a;
   work.rowsOfA = rowsOfA.data() + part.firstK;
-  VectorInPieces vectors[kMostRows / simd::kLanes<T>];
+  VectorInPieces vectors[kMostRows<T> / simd::kLanes<T>];
   if (part.tile.pieceCount > 1) {
     findVectors(part.tile, vectors);
     work.vectors = vectors;
