@@ -30,6 +30,8 @@ constexpr int64_t kFewSums = 128;
 /// write as well by themselves.
 constexpr double kLongRun = 160, kLonger = 2, kShortRun = 64, kMuchLonger = 8;
 constexpr int64_t kLongTile = 1536;
+/// The vectors with which this holds for columns of three vectors and more, too.
+constexpr int64_t kColumnVectorBytes = 64;
 /// Bytes of runs that are not worth thinner products, and that these are to have.
 constexpr double kEnoughRun = 256;
 constexpr int64_t kThinRun = 512;
@@ -113,11 +115,13 @@ private:
         alongN *= dims.extent(dim);
       areVectors = areVectors && (stride == 1 || stride % vector == 0);
     }
-    if (alongM >= tiles::kLeastRunVectorsM * vector &&
-        !tiles::mayJoinColumns(alongM, vector, elementBytes))
-      return {toDouble(std::min(alongM, tiles::kMostM)), areVectors};
-    const int64_t run = alongM * std::min(alongN, tiles::kMostN);
-    return {toDouble(run), run * elementBytes >= kLongTile};
+    const int64_t together = alongM * std::min(alongN, tiles::kMostN);
+    const bool areLong = together * elementBytes >= kLongTile;
+    if (alongM < tiles::kLeastRunVectorsM * vector)
+      return {toDouble(together), areLong};
+    const bool areColumns = vector * elementBytes >= kColumnVectorBytes &&
+                            alongM <= std::min(tiles::kMostM, tiles::kMostColumnVectors * vector);
+    return {toDouble(std::min(alongM, tiles::kMostM)), areVectors || (areColumns && areLong)};
   }
 
   bool isMostlyWritten(const Neighbours &ofTile) const {
