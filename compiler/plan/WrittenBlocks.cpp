@@ -30,8 +30,9 @@ constexpr int64_t kFewSums = 128;
 /// write as well by themselves.
 constexpr double kLongRun = 160, kLonger = 2, kShortRun = 64, kMuchLonger = 8;
 constexpr int64_t kLongTile = 1536;
-/// The vectors with which this holds for columns of three vectors and more, too.
-constexpr int64_t kColumnVectorBytes = 64;
+/// With such vectors that also holds for columns of three of them and more, and batches are only
+/// where tiles write single elements.
+constexpr int64_t kLongVectorBytes = 64;
 /// Bytes of runs that are not worth thinner products, and that these are to have.
 constexpr double kEnoughRun = 256;
 constexpr int64_t kThinRun = 512;
@@ -119,14 +120,17 @@ private:
     const bool areLong = together * elementBytes >= kLongTile;
     if (alongM < tiles::kLeastRunVectorsM * vector)
       return {toDouble(together), areLong};
-    const bool areColumns = vector * elementBytes >= kColumnVectorBytes &&
-                            alongM <= std::min(tiles::kMostM, tiles::kMostColumnVectors * vector);
+    const bool areColumns = areVectorsLong() && alongM <= tiles::kMostM;
     return {toDouble(std::min(alongM, tiles::kMostM)), areVectors || (areColumns && areLong)};
   }
 
+  bool areVectorsLong() const { return vector * elementBytes >= kLongVectorBytes; }
+
   bool isMostlyWritten(const Neighbours &ofTile) const {
+    const bool areTilesShort =
+        areVectorsLong() ? ofTile.run == 1 : ofTile.run * toDouble(elementBytes) < kShortTile;
     return bytesOfResult() >= kLargeResult && dims.extentOf(DimClass::K) <= kFewSums &&
-           (block.sizeOf(DimClass::C) == 1 || ofTile.run * toDouble(elementBytes) < kShortTile) &&
+           (block.sizeOf(DimClass::C) == 1 || areTilesShort) &&
            dims.elements(Role::C) >= kByFar * (dims.elements(Role::A) + dims.elements(Role::B));
   }
 
