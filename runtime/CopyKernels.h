@@ -288,11 +288,11 @@ void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverl
           body(std::min(x, xLast), std::min(y, yLast), std::max<int64_t>(y - yLast, 0));
 }
 
-/// Whether rows \p x that are transposed lie so close behind each other that a square of them reads
-/// little else than what lies there.
+/// Whether rows \p x that are transposed are short and lie so close behind each other that most of
+/// what lies there is read.
 template <class T> bool areRowsInOrder(const Loop &x, const Loop &y) {
   constexpr int64_t kMostBytes = 1024;
-  return x.from >= y.extent && x.from <= y.extent + kCacheLine<T> &&
+  return x.from >= y.extent && 3 * x.from <= 4 * y.extent &&
          x.from * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
 }
 
@@ -365,10 +365,10 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
           for (int64_t i = 0; i < size; ++i)
             __builtin_prefetch(row + i * x.from, 0, 2);
         };
-        if (isStream) {
+        if (isStream) { // The last square that begins a line has the rest.
+          const int64_t end = y0 + kCacheLine<T> + size > y.extent ? x.from : y0 + kCacheLine<T>;
           if (y0 % kCacheLine<T> == 0)
-            stream.fetchBehind(x0 * x.from + y0 * size,
-                               std::min<int64_t>(kCacheLine<T>, x.from - y0) * size);
+            stream.fetchBehind(x0 * x.from + y0 * size, (end - y0) * size);
         } else if (areLines)
           prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
         else if (y0 % kCacheLine<T> == 0)

@@ -27,7 +27,7 @@ constexpr int kMostN = simd::kSums / kLeastRuns;
 /// The fewest along n with which vectors of A are used often enough.
 constexpr std::size_t kLeastN = 3;
 /// Vectors of A for all k that leave room in the first-level cache.
-constexpr std::size_t kMostOfA = 192;
+constexpr std::size_t kMostOfA = tiles::kMostJoinedVectors;
 
 /// A vector of a run of C.
 struct VectorOfRun {

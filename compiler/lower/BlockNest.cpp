@@ -139,11 +139,11 @@ private:
   }
 
   void choosePanels() {
-    const BlockPanels panels =
-        panelsOf(dims, blocks,
-                 areColumnsTogether()
-                     ? tiles::mostOfColumns(blocks.columnTogether, limits.lanes(), bytesOfElement)
-                     : limits.panelRows);
+    const BlockPanels panels = panelsOf(
+        dims, blocks,
+        areColumnsTogether() ? tiles::mostOfColumns(blocks.columnTogether, blocks.k, limits.lanes(),
+                                                    static_cast<int64_t>(bytesOfElement))
+                             : limits.panelRows);
     nest.panelDims = panels.dims;
     nest.panelCount = panels.count;
   }

@@ -168,7 +168,7 @@ private:
     constexpr double kNotHidden = 0.3;
     const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
     const int64_t column = blocks.columnTogether;
-    const int64_t most = tiles::mostOfColumns(column, lanes, sizeInBytes(type));
+    const int64_t most = tiles::mostOfColumns(column, blocks.k, lanes, sizeInBytes(type));
     const int64_t rows = std::min(blocks.m, most / column * column);
     const int64_t inVectors = roundUp(rows, lanes);
     const TileSize tile{toDouble(inVectors), toDouble(std::min(blocks.n, tiles::kMostN)),

@@ -24,6 +24,9 @@ inline constexpr int64_t kStepN = 12;
 inline constexpr int64_t kBytes = 20 << 10;
 /// Vectors of a row of a panel of packed A: what a kernel takes at a time along m.
 inline constexpr int64_t kPanelVectors = 4;
+/// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
+/// kernels of fewer vectors along m have too few sums under way.
+inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
 /// Columns that are next to each other in a C that is written past the caches have up to so many
 /// vectors; panels have whole ones.
 inline constexpr int64_t kMostColumnVectors = 6;
@@ -31,23 +34,21 @@ inline constexpr int64_t kMostColumnVectors = 6;
 constexpr int64_t mostPanelVectors(int64_t elementBytes) {
   return kMostColumnVectors * elementBytes / static_cast<int64_t>(sizeof(float));
 }
-/// Of so many columns a panel of more than a vector each is computed as if they were one, by
-/// processors with as many registers as those with these vectors have.
-inline constexpr int64_t kLeastJoinedColumns = 3, kMostJoinedColumns = 5, kJoinedVectorBytes = 64;
-constexpr bool mayJoinColumns(int64_t column, int64_t lanes, int64_t elementBytes) {
-  return lanes * elementBytes >= kJoinedVectorBytes && column > lanes &&
-         kLeastJoinedColumns * column <= mostPanelVectors(elementBytes) * lanes;
-}
-/// The most elements along m of a panel of columns of so many.
-constexpr int64_t mostOfColumns(int64_t column, int64_t lanes, int64_t elementBytes) {
+/// Columns of more than a vector, but too short for tiles in C itself, with a part of a vector each
+/// are computed as one, so many of them, by processors with as many registers as those with such
+/// vectors have: panels have so many vectors for all sums at most.
+inline constexpr int64_t kLeastJoinedColumns = 3, kMostJoinedColumns = 5;
+inline constexpr int64_t kJoinedVectorBytes = 64, kMostJoinedVectors = 192;
+/// The most elements along m of a panel of columns of so many, for so many sums.
+constexpr int64_t mostOfColumns(int64_t column, int64_t sums, int64_t lanes, int64_t elementBytes) {
   const int64_t most = kMostColumnVectors * lanes;
-  return mayJoinColumns(column, lanes, elementBytes)
-             ? std::clamp(kMostJoinedColumns * column, most, mostPanelVectors(elementBytes) * lanes)
-             : most;
+  const int64_t columns = std::min({kMostJoinedColumns, kMostJoinedVectors / sums,
+                                    mostPanelVectors(elementBytes) * lanes / column});
+  const bool areJoined = lanes * elementBytes >= kJoinedVectorBytes && column > lanes &&
+                         column < kLeastRunVectorsM * lanes && column % lanes != 0 &&
+                         columns >= kLeastJoinedColumns;
+  return areJoined ? std::max(columns * column, most) : most;
 }
-/// Tiles in C itself must have runs at least so long, along m in vectors and along n in elements:
-/// kernels of fewer vectors along m have too few sums under way.
-inline constexpr int64_t kLeastRunVectorsM = 3, kLeastRunN = 4;
 /// A tensor of so many bytes is too large to be found in a cache later: it is read from memory, and
 /// a result is written past the caches.
 inline constexpr int64_t kPastCachesBytes = 16 << 20;
