@@ -86,7 +86,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     columns.stride = sideN.panelsOf(kPanelColumns, columns.dims) * kPanelColumns;
   }
   sideN.cut(columns);
-  if (areColumnsTogether && !format.bInPanels && mayJoinColumns<T>(sideM.runLength(0)))
+  if (areColumnsTogether && !format.bInPanels &&
+      mayJoinColumns(sideM.runLength(0), simd::kLanes<T>, sizeof(T)))
     sideN.joinColumns(simd::kLanes<T>);
   fetchKernels();
 }

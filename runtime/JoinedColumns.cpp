@@ -28,6 +28,8 @@ constexpr int kMostN = simd::kSums / kLeastRuns;
 constexpr std::size_t kLeastN = 3;
 /// Vectors of A for all k that leave room in the first-level cache.
 constexpr std::size_t kMostOfA = tiles::kMostJoinedVectors;
+static_assert(tiles::mayJoinColumns(simd::kLanes<float> + 1, simd::kLanes<float>, sizeof(float)) ==
+              (simd::kSums >= 24));
 
 /// A vector of a run of C.
 struct VectorOfRun {

@@ -18,9 +18,6 @@
 
 namespace einsumc {
 
-/// The most runs along m: as many columns as a panel has, of more than a vector each.
-inline constexpr std::size_t kMostJoinedRuns = tiles::kMostJoinedColumns;
-
 /// C[r,j,m,n] = sum over k of A[r,m,k] * B[k,j,n], where the rows r of a column and the columns j
 /// make up one run of C, which is written past the caches. Its vectors take some lanes from one
 /// column and the others from the next: of A and B they have those of both.
@@ -31,21 +28,15 @@ template <class T> struct JoinedColumns {
   const T *b = nullptr; ///< contiguous along k, then j, then n
   int64_t bN = 0;       ///< elements between columns
   T *c = nullptr;
-  std::array<int64_t, kMostJoinedRuns> m = {}; ///< where runs begin in C, by m
+  std::array<int64_t, tiles::kMostJoinedColumns> m = {}; ///< where runs begin in C, by m
   std::size_t mCount = 0;
   std::span<const int64_t> n; ///< the same by n
 };
 
-/// Whether columns of so many rows may be joined: vectors lie in two of them at most. Only with
-/// many registers that is faster than to bring whole columns together afterwards.
-template <class T> bool mayJoinColumns(int64_t rows) {
-  return simd::kSums >= 24 && rows >= simd::kLanes<T> && rows % simd::kLanes<T> != 0;
-}
-
 /// Computes the product if runs are of whole vectors, it has enough m and n for each of these to be
 /// used several times, and sums are so short that A stays in the first-level cache. Returns whether
 /// that is so. endStoresPastCaches must follow.
-/// \pre rows may be joined, and runs of C begin with a vector
+/// \pre rows may be joined (`tiles::mayJoinColumns`), and runs of C begin with a vector
 template <class T> bool multiplyJoinedColumns(const JoinedColumns<T> &work) noexcept;
 
 } // namespace einsumc

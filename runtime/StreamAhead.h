@@ -18,6 +18,9 @@ namespace einsumc {
 /// computation between loads do not make up for.
 template <class T> class StreamAhead {
 public:
+  /// Elements from what is read to what is fetched.
+  static constexpr int64_t kAhead = 8192 / sizeof(T);
+
   /// Behind the last of \p length elements come those \p next elements from the first, or, if that
   /// is 0, what lies there.
   StreamAhead(const T *first, int64_t length, int64_t next)
@@ -34,8 +37,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kAhead = 8192 / sizeof(T);
-
   const T *first;
   int64_t jump, skipped;
 };

@@ -111,9 +111,8 @@ int64_t putNarrowRows(T *__restrict out, const T *__restrict source, const Loop 
   const int64_t last = endOf(source, sums, terms, around) - source - kLanes;
   const int64_t behind = last - (Terms - 1) * terms.from;
   const int64_t steps = behind < 0 ? 0 : std::min(around.extent, behind / around.from + 1);
-  const StreamAhead stream(source, steps * around.from, 0);
   for (int64_t step = 0; step < steps; ++step, out += around.to, source += around.from) {
-    stream.fetchBehind(step * around.from, 1);
+    __builtin_prefetch(source + StreamAhead<T>::kAhead, 0, 2);
     V sum = simd::loadAs<V>(source);
 #pragma GCC unroll 16
     for (int term = 1; term < Terms; ++term)

@@ -34,19 +34,24 @@ inline constexpr int64_t kMostColumnVectors = 6;
 constexpr int64_t mostPanelVectors(int64_t elementBytes) {
   return kMostColumnVectors * elementBytes / static_cast<int64_t>(sizeof(float));
 }
-/// Columns of more than a vector, but too short for tiles in C itself, with a part of a vector each
-/// are computed as one, so many of them, by processors with as many registers as those with such
-/// vectors have: panels have so many vectors for all sums at most.
-inline constexpr int64_t kLeastJoinedColumns = 3, kMostJoinedColumns = 5;
-inline constexpr int64_t kJoinedVectorBytes = 64, kMostJoinedVectors = 192;
+/// Of these columns, so many can be computed as if they were one (`runtime/JoinedColumns.h`), with
+/// so many vectors of a panel for all sums.
+inline constexpr int64_t kLeastJoinedColumns = 3, kMostJoinedColumns = 5, kMostJoinedVectors = 192;
+/// Whether columns of so many elements can: vectors lie in two of them at most. Only processors
+/// with long vectors have enough registers for that to be faster than to bring whole columns
+/// together afterwards.
+constexpr bool mayJoinColumns(int64_t column, int64_t lanes, int64_t elementBytes) {
+  constexpr int64_t kLongVector = 64;
+  return lanes * elementBytes >= kLongVector && column >= lanes && column % lanes != 0;
+}
 /// The most elements along m of a panel of columns of so many, for so many sums.
 constexpr int64_t mostOfColumns(int64_t column, int64_t sums, int64_t lanes, int64_t elementBytes) {
   const int64_t most = kMostColumnVectors * lanes;
   const int64_t columns = std::min({kMostJoinedColumns, kMostJoinedVectors / sums,
                                     mostPanelVectors(elementBytes) * lanes / column});
-  const bool areJoined = lanes * elementBytes >= kJoinedVectorBytes && column > lanes &&
-                         column < kLeastRunVectorsM * lanes && column % lanes != 0 &&
-                         columns >= kLeastJoinedColumns;
+  // Longer ones are written by tiles in C itself.
+  const bool areJoined = mayJoinColumns(column, lanes, elementBytes) &&
+                         column < kLeastRunVectorsM * lanes && columns >= kLeastJoinedColumns;
   return areJoined ? std::max(columns * column, most) : most;
 }
 /// A tensor of so many bytes is too large to be found in a cache later: it is read from memory, and

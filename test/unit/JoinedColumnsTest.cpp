@@ -21,6 +21,10 @@ struct Extents {
   int64_t rows, columns, m, n, k;
 };
 
+template <class T> bool mayJoin(int64_t rows) {
+  return tiles::mayJoinColumns(rows, simd::kLanes<T>, sizeof(T));
+}
+
 template <class T> T elementA(int64_t row, int64_t m, int64_t k) {
   return static_cast<T>((row * 3 + m * 5 + k * 7) % 11 - 5);
 }
@@ -91,7 +95,7 @@ template <class T> bool compute(const Extents &extents, Guard guard) {
 template <class T> class JoinedColumnsTest : public testing::Test {
 protected:
   void SetUp() override {
-    if (!mayJoinColumns<T>(simd::kLanes<T> + 1))
+    if (!mayJoin<T>(simd::kLanes<T> + 1))
       GTEST_SKIP() << "too few registers";
   }
 };
@@ -129,9 +133,9 @@ TYPED_TEST(JoinedColumnsTest, NotWithFewUsesOrLongSums) {
 
 TYPED_TEST(JoinedColumnsTest, NotWithWholeVectorsOrShortRows) {
   constexpr int64_t kLanes = simd::kLanes<TypeParam>;
-  EXPECT_FALSE(mayJoinColumns<TypeParam>(2 * kLanes));
-  EXPECT_FALSE(mayJoinColumns<TypeParam>(kLanes - 1));
-  EXPECT_TRUE(mayJoinColumns<TypeParam>(2 * kLanes + 1));
+  EXPECT_FALSE(mayJoin<TypeParam>(2 * kLanes));
+  EXPECT_FALSE(mayJoin<TypeParam>(kLanes - 1));
+  EXPECT_TRUE(mayJoin<TypeParam>(2 * kLanes + 1));
 }
 
 } // namespace
