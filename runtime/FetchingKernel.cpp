@@ -133,7 +133,7 @@ template <class T> void FetchingKernel<T>::packB(T *target, const T *source) con
 
 template <class T>
 typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) const noexcept {
-  static_assert(kMostRows<T> <= (PiecesOfTiles::kMost - 2) * tiles::kLeastRunToJoin);
+  static_assert(kMostRows<T> <= (Group::kMostPieces - 2) * tiles::kLeastRunToJoin);
   // One of so many vectors is worth it. None lies in three runs.
   constexpr int64_t kLanes = simd::kLanes<T>, kShare = 8;
   constexpr int64_t kLeastRun = std::max<int64_t>(kLanes, tiles::kLeastRunToJoin);
@@ -161,23 +161,27 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
 /// Short parts have as many elements of A at a time as those of the longest tiles; of rows that are
 /// cut into several tiles, which follow each other, as many as of one.
 template <class T>
-typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Block &block,
-                                                             const Runs &runs) const noexcept {
-  // What a second-level cache of 1 MiB keeps beside what passes by.
-  constexpr int64_t kMostBytes = 512 << 10;
-  const auto n = static_cast<int64_t>(columnsOfC.size());
+typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Runs &runs) const noexcept {
+  // A group is multiplied while the next one is fetched, and its results stay near meanwhile.
+  constexpr int64_t kGroupBytes = 96 << 10, kResultBytes = 256 << 10;
+  const auto n = static_cast<int64_t>(columnsOfC.size()), k = static_cast<int64_t>(rowsOfA.size());
   const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows<T>);
-  const int64_t sums = std::min(kMostShortSums, sumsOfLongTile * kMostRows<T> / rows);
-  int64_t elements = n + sums;
-  for (std::size_t dim = 0; dim < dimsM.size(); ++dim)
-    elements *= block.counts[dim];
+  const int64_t bytesOfRow = rows * static_cast<int64_t>(sizeof(T));
   const bool areFew = n <= kFewColumns;
-  const bool stayNear = elements * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
-  // Tiles that have parts of the same cache lines of A follow each other, and those that have parts
-  // of the same rows, if results are few or still near when the next sums are added to them.
-  const bool areRowsCut = isInScratch() && runs.length > kMostRows<T> && n <= kFetchingColumns;
-  const bool areByRows = runs.areJoined || (areRowsCut && (areFew || stayNear));
-  return {areByRows || areFew ? sums : kMostSums, areByRows};
+  const bool areRowsCut = !runs.areJoined && runs.length > kMostRows<T>;
+  Parts parts;
+  // Tiles that have parts of the same cache lines of A follow each other, and groups that have
+  // parts of the same rows, if results are few.
+  parts.areByRows = runs.areJoined || (areFew && isInScratch() && areRowsCut);
+  parts.sums = parts.areByRows || areFew
+                   ? std::min(kMostShortSums, sumsOfLongTile * kMostRows<T> / rows)
+                   : kMostSums;
+  // Results in place are rather written once, unless sums are long.
+  if (areRowsCut && (isInScratch() || k > kMostShortSums)) {
+    parts.tiles = std::clamp<int64_t>(kResultBytes / (n * bytesOfRow), 1, Group::kMostTiles);
+    parts.sums = std::min(parts.sums, kGroupBytes / (parts.tiles * bytesOfRow));
+  }
+  return parts;
 }
 
 template <class T>
@@ -206,38 +210,50 @@ void FetchingKernel<T>::forEachBlock(std::initializer_list<int64_t> m, Body &&bo
 
 template <class T>
 template <class Body>
-void FetchingKernel<T>::forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
-                                    Body &&body) const noexcept {
+void FetchingKernel<T>::forEachGroup(const Block &block, const Runs &runs, int64_t mostTiles,
+                                     Groups &groups, Body &&body) const noexcept {
   const int64_t rows = runs.areJoined ? runs.joined : runs.length;
   const int64_t even = ceilDiv(rows, ceilDiv(rows, kMostRows<T>));
   const int64_t length = std::min(roundUp(even, simd::kLanes<T>), kMostRows<T>);
   std::array<Loop, LoopNest::kMaxLoops> outer;
   for (std::size_t dim = runs.dims; dim < dimsM.size(); ++dim)
     outer[dim - runs.dims] = {block.counts[dim], dimsM[dim].inC, dimsM[dim].inA};
+  int64_t index = 0;
+  Group *group = nullptr;
   Tile tile;
-  const auto finish = [&] {
-    body(tile);
-    tile.index += tile.rows;
+  const auto finishTile = [&] {
+    group->tiles[static_cast<std::size_t>(group->tileCount++)] = tile;
+    index += tile.rows;
     tile.rows = 0;
+  };
+  const auto finishGroup = [&] {
+    body(static_cast<const Group &>(*group));
+    group = nullptr;
   };
   forEachStep({outer.data(), dimsM.size() - runs.dims}, [&](int64_t toC, int64_t toA) {
     for (int64_t row = 0; row < runs.length;) {
       const int64_t count = std::min(length - tile.rows, runs.length - row);
+      if (group == nullptr)
+        group = &groups.begin();
       if (tile.rows == 0) {
+        tile.index = index;
         tile.toC = block.toC + toC + row;
-        tile.pieces = pieces.all[pieces.next].data();
-        tile.pieceCount = 0;
-        pieces.next = 1 - pieces.next;
+        tile.toA = block.toA + toA + row;
       }
-      tile.pieces[tile.pieceCount++] = {block.toA + toA + row, count};
+      group->addPiece({block.toA + toA + row, count});
       tile.rows += count;
       row += count;
-      if (tile.rows == length || (!runs.areJoined && row == runs.length))
-        finish();
+      if (tile.rows < length && (runs.areJoined || row < runs.length))
+        continue;
+      finishTile();
+      if (runs.areJoined || row == runs.length || group->tileCount == mostTiles)
+        finishGroup();
     }
   });
-  if (tile.rows > 0)
-    finish();
+  if (tile.rows > 0) {
+    finishTile();
+    finishGroup();
+  }
 }
 
 template <class T>
@@ -253,15 +269,15 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   // One behind: what is computed fetches what comes after it, in the next block, too.
   Part last;
   Block lastBlock;
-  PiecesOfTiles pieces;
+  Groups groups;
   forEachBlock(m, [&](const Block &block) {
     bool isFirst = true;
-    const auto take = [&](const Tile &tile, int64_t firstK, int64_t k) {
-      const Part part{tile, firstK, k};
-      if (last.k > 0)
+    const auto take = [&](const Group &group, int64_t firstK, int64_t k) {
+      const Part part{&group, firstK, k};
+      if (last.group)
         multiply(operands, last, part);
       if (isFirst) {
-        if (isInScratch() && last.k > 0)
+        if (isInScratch() && last.group)
           copyScratch(operands, lastBlock, Copy::ToC);
         if (isInScratch() && accumulate)
           copyScratch(operands, block, Copy::FromC);
@@ -271,15 +287,16 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
       last = part;
     };
     const Runs runs = runsOf(block);
-    const Parts parts = partsOf(block, runs);
+    const Parts parts = partsOf(runs);
     const EvenPieces sums(static_cast<int64_t>(rowsOfA.size()), parts.sums);
     if (parts.areByRows)
       sums.forEach([&](int64_t firstK, int64_t k) {
-        forEachTile(block, runs, pieces, [&](const Tile &tile) { take(tile, firstK, k); });
+        forEachGroup(block, runs, parts.tiles, groups,
+                     [&](const Group &group) { take(group, firstK, k); });
       });
     else
-      forEachTile(block, runs, pieces, [&](const Tile &tile) {
-        sums.forEach([&](int64_t firstK, int64_t k) { take(tile, firstK, k); });
+      forEachGroup(block, runs, parts.tiles, groups, [&](const Group &group) {
+        sums.forEach([&](int64_t firstK, int64_t k) { take(group, firstK, k); });
       });
   });
   multiply(operands, last, {});
@@ -291,35 +308,32 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
 
 template <class T>
 typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const Part &part,
+                                                             const Tile &tile,
                                                              bool accumulate) const noexcept {
   if (isInScratch())
     return Place::Scratch;
   if (!format.pastCaches || accumulate)
     return Place::C;
-  const int64_t rows = part.tile.rows;
-  const bool isAligned =
-      areColumnsAligned && rows % simd::kLanes<T> == 0 &&
-      reinterpret_cast<std::uintptr_t>(c + part.tile.toC) % simd::kVectorBytes == 0;
-  if (isAligned && part.k == static_cast<int64_t>(rowsOfA.size()))
+  const bool isComplete = part.k == static_cast<int64_t>(rowsOfA.size());
+  const int64_t rows = tile.rows;
+  const bool isAligned = areColumnsAligned && rows % simd::kLanes<T> == 0 &&
+                         reinterpret_cast<std::uintptr_t>(c + tile.toC) % simd::kVectorBytes == 0;
+  if (isAligned && isComplete)
     return Place::CPastCaches;
   // Parts of cache lines go past the caches slowly: at the ends of one row, not of each column.
   const bool isOneRow = columnsOfC.size() == 1 || columnDistance == rows;
-  const bool fitsBuffer = columnsOfC.size() <= kMostBuffered;
+  const bool fitsBuffer =
+      columnsOfC.size() <= kMostBuffered && (isComplete || part.group->tileCount == 1);
   return fitsBuffer && (isAligned || isOneRow) ? Place::Buffer : Place::C;
-}
-
-template <class T>
-FetchedRows<T> FetchingKernel<T>::rowsOf(const Operands &operands,
-                                         const Part &part) const noexcept {
-  return {operands.a, rowsOfA.data() + part.firstK, part.k, part.tile.pieces, part.tile.pieceCount};
 }
 
 /// Where the vectors of a tile lie: at most the last one is not whole.
 template <class T>
-void FetchingKernel<T>::findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept {
+void FetchingKernel<T>::findVectors(const Group &group, VectorInPieces *vectors) const noexcept {
   constexpr int64_t kLanes = simd::kLanes<T>;
   int64_t inPiece = 0;
-  const PieceOfRows *piece = tile.pieces;
+  const PieceOfRows *piece = group.pieces.data();
+  const Tile &tile = group.tiles[0];
   for (int64_t row = 0; row < tile.rows; row += kLanes) {
     VectorInPieces &vector = *vectors++;
     vector.toA = vector.others = piece->toA + inPiece;
@@ -338,19 +352,41 @@ void FetchingKernel<T>::findVectors(const Tile &tile, VectorInPieces *vectors) c
 template <class T>
 void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
                                  const Part &next) const noexcept {
+  const Group &group = *part.group;
+  RowFetcher<T> fetcher;
+  if (next.group)
+    fetcher = {{operands.a, rowsOfA.data() + next.firstK, next.k, next.group->pieces.data(),
+                next.group->pieceCount},
+               group.tileCount};
+  for (int64_t i = 0; i < group.tileCount; ++i) {
+    const auto tile = static_cast<std::size_t>(i);
+    const bool isLast = i + 1 == group.tileCount;
+    // Whose C is written next, unless it already was by another part of the sums.
+    const Tile *toWrite = nullptr;
+    if (!isLast && part.firstK == 0)
+      toWrite = &group.tiles[tile + 1];
+    if (isLast && next.group && next.firstK == 0)
+      toWrite = &next.group->tiles[0];
+    multiplyTile(operands, part, group.tiles[tile], toWrite, fetcher);
+  }
+}
+
+template <class T>
+void FetchingKernel<T>::multiplyTile(const Operands &operands, const Part &part, const Tile &tile,
+                                     const Tile *toWrite, RowFetcher<T> &fetcher) const noexcept {
   const auto k = static_cast<int64_t>(rowsOfA.size());
-  const Place place = placeOf(operands.c, part, operands.accumulate);
+  const Place place = placeOf(operands.c, part, tile, operands.accumulate);
   FetchingTile<T> work;
-  work.m = part.tile.rows;
+  work.m = tile.rows;
   work.k = part.k;
   work.a = operands.a;
   work.rowsOfA = rowsOfA.data() + part.firstK;
   VectorInPieces vectors[kMostRows<T> / simd::kLanes<T>];
-  if (part.tile.pieceCount > 1) {
-    findVectors(part.tile, vectors);
+  if (part.group->pieceCount > 1) {
+    findVectors(*part.group, vectors);
     work.vectors = vectors;
   } else {
-    work.a += part.tile.pieces[0].toA;
+    work.a += tile.toA;
   }
   work.n = static_cast<int64_t>(columnsOfC.size());
   work.rowOfPanel = tiles::fetchingPanel(work.n);
@@ -360,30 +396,30 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;
   work.copy = operands.rows;
-  work.next = rowsOf(operands, next);
-  if (next.k > 0 && next.firstK == 0 && place == Place::C)
-    work.nextC = operands.c + next.tile.toC;
+  work.fetcher = &fetcher;
+  if (toWrite && place == Place::C)
+    fetcher.addColumns(operands.c + toWrite->toC, columnsOfC.data(), work.n, toWrite->rows);
   std::array<int64_t, kMostBuffered> columnsOfBuffer;
   switch (place) {
   case Place::C:
   case Place::CPastCaches:
-    work.c = operands.c + part.tile.toC;
+    work.c = operands.c + tile.toC;
     work.columnsOfC = columnsOfC.data();
     break;
   case Place::Buffer:
     for (int64_t j = 0; j < work.n; ++j)
-      columnsOfBuffer[static_cast<std::size_t>(j)] = j * part.tile.rows;
+      columnsOfBuffer[static_cast<std::size_t>(j)] = j * tile.rows;
     work.c = operands.buffer;
     work.columnsOfC = columnsOfBuffer.data();
     break;
   case Place::Scratch:
-    work.c = operands.scratch + part.tile.index;
+    work.c = operands.scratch + tile.index;
     work.columnsOfC = columnsOfScratch.data();
     break;
   }
   multiplyFetching(work);
   if (place == Place::Buffer && part.firstK + part.k == k)
-    writeTile(operands.c + part.tile.toC, operands.buffer, part.tile.rows);
+    writeTile(operands.c + tile.toC, operands.buffer, tile.rows);
 }
 
 /// Writes a tile whose columns follow each other past the caches, columns that do so in C, too, as

@@ -1,11 +1,11 @@
-//===- FetchingTile.cpp - a tile product that fetches the next tile ---------------------------===//
+//===- FetchingTile.cpp - a tile product that fetches the next tiles --------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
 // Blocks of some vectors of m by some columns of n are summed over k in registers. A processor
 // waits for memory with all of its loads or none of them: it has few places for lines on their way,
-// and what is fetched in a burst keeps the product from its operands. So one row of the next tile
-// is fetched every few steps of the sums, as many as spread them evenly over the product, and into
+// and what is fetched in a burst keeps the product from its operands. So some lines of the tiles
+// that come next are fetched every few steps of the sums, spread evenly over the product, and into
 // the second-level cache: on AMD's Zen 4 the places of the first one are enough for half of what
 // memory gives a core, and what does not get one is not fetched at all.
 //
@@ -37,60 +37,10 @@ constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
-/// The rows of the next tile, piece by piece, and the columns of its C, that are yet to be fetched.
-template <class T> class Fetcher {
-public:
-  /// \param passes how often the sums of the product go over all k
-  Fetcher(const FetchingTile<T> &tile, int64_t passes)
-      : next(tile.next), nextC(tile.nextC), column(tile.columnsOfC),
-        endColumns(column + (tile.nextC ? tile.n : 0)) {
-    const int64_t count = next.k * next.pieceCount + (endColumns - column);
-    pace = std::clamp<int64_t>(passes * tile.k / std::max<int64_t>(count, 1), 1, tile.k);
-    if (next.k > 0)
-      beginPiece();
-  }
-
-  /// Fetches a row if one is left, and returns after how many of \p left steps the next is due. A
-  /// call of a few instructions: the sums stay in registers, and processors look no more than some
-  /// hundred instructions ahead for loads that take long.
-  [[gnu::noinline]] int64_t fetch(int64_t left) {
-    if (row != endRows)
-      fetchLines<0>(from + *row++);
-    else if (!isLastPiece())
-      beginPiece();
-    else if (column != endColumns)
-      fetchLines<1>(nextC + *column++);
-    else
-      return left;
-    return std::min(pace, left);
-  }
-
-private:
-  bool isLastPiece() const { return piece == next.pieceCount; }
-  void beginPiece() {
-    from = next.a + next.pieces[piece].toA;
-    bytes = static_cast<std::uintptr_t>(next.pieces[piece].count) * sizeof(T);
-    row = next.rowsOfA;
-    endRows = row + next.k;
-    ++piece;
-  }
-
-  template <int ForWriting> void fetchLines(const T *at) const {
-    constexpr std::uintptr_t kLine = 64;
-    const auto first = reinterpret_cast<std::uintptr_t>(at);
-    for (std::uintptr_t line = first / kLine * kLine; line < first + bytes; line += kLine)
-      __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting, 2);
-  }
-
-  const T *from = nullptr; ///< this piece of the rows
-  const int64_t *row = nullptr, *endRows = nullptr;
-  std::uintptr_t bytes = 0;
-  int64_t pace;
-  FetchedRows<T> next;
-  int64_t piece = 0; ///< those that were begun
-  T *nextC;
-  const int64_t *column, *endColumns;
-};
+/// A call of a few instructions: the sums stay in registers, as the compiler sees which others it
+/// takes, and processors look no more than some hundred instructions ahead for loads that take
+/// long.
+template <class T> [[gnu::noinline]] void fetchSome(RowFetcher<T> &fetcher) { fetcher.fetch(); }
 
 /// What the last vector of a block along m is.
 enum class LastVector : uint8_t {
@@ -149,11 +99,12 @@ enum class Rows : uint8_t {
 /// Calls add(row of A, row of a panel) for all of k, and fetches meanwhile.
 template <class T, class Add>
 [[gnu::always_inline]] inline void forEachSum(const FetchingTile<T> &tile, const T *b,
-                                              Fetcher<T> &fetcher, Add &&add) {
+                                              RowFetcher<T> &fetcher, Add &&add) {
   const int64_t *row = tile.rowsOfA;
-  const int64_t rowOfPanel = tile.rowOfPanel;
+  const int64_t rowOfPanel = tile.rowOfPanel, pace = fetcher.pace();
   for (int64_t left = tile.k; left > 0;) {
-    int64_t steps = fetcher.fetch(left);
+    fetchSome(fetcher);
+    int64_t steps = pace < left ? pace : left;
     left -= steps;
     for (; steps > 0; --steps, ++row, b += rowOfPanel)
       add(*row, b);
@@ -163,7 +114,7 @@ template <class T, class Add>
 /// A block in registers.
 template <class T, int Vectors, int Columns, LastVector Last, Rows Source>
 void sumBlock(const FetchingTile<T> &tile, int64_t firstVector, const T *b, const int64_t *columns,
-              Fetcher<T> &fetcher) {
+              RowFetcher<T> &fetcher) {
   constexpr int kLanes = simd::kLanes<T>;
   const VectorsOfRow<T, Vectors, Last> vectors(tile, firstVector);
   T *copy = tile.copy;
@@ -213,7 +164,7 @@ static_assert(kVectorsOfPanel<float> * kMostTail<float> <= simd::kSums &&
 /// leave most lanes of theirs empty.
 template <class T, int Vectors, int Rows>
 void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t *columns,
-             int64_t count, Fetcher<T> &fetcher) {
+             int64_t count, RowFetcher<T> &fetcher) {
   constexpr int64_t kLanes = simd::kLanes<T>;
   RegisterBlock<T, Vectors, Rows> sums = {};
   forEachSum(tile, b, fetcher, [&](int64_t row, const T *factors) __attribute__((always_inline)) {
@@ -238,7 +189,7 @@ void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t 
 
 template <class T>
 using Tail = void (*)(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t *columns,
-                      int64_t count, Fetcher<T> &fetcher);
+                      int64_t count, RowFetcher<T> &fetcher);
 template <class T>
 constexpr auto kTails = tableOfBlocks<Tail<T>, kVectorsOfPanel<T>, kMostTail<T>>(
     []<int Vectors, int Rows>() { return sumTail<T, Vectors, Rows>; });
@@ -251,7 +202,7 @@ template <class T> int64_t rowsOfTail(const FetchingTile<T> &tile) {
 
 template <class T>
 using Block = void (*)(const FetchingTile<T> &tile, int64_t firstVector, const T *b,
-                       const int64_t *columns, Fetcher<T> &fetcher);
+                       const int64_t *columns, RowFetcher<T> &fetcher);
 
 template <class T, Rows Source, LastVector Last, int MostVectors>
 constexpr auto kBlocks = tableOfBlocks<Block<T>, MostVectors, kMostColumns>(
@@ -334,7 +285,8 @@ template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept {
   forEachVectors(tile, tail, [&](int64_t, int64_t count, LastVector) {
     passes += piecesOf(tile.n, columnsFor(static_cast<int>(count)));
   });
-  Fetcher<T> fetcher(tile, passes);
+  RowFetcher<T> &fetcher = *tile.fetcher;
+  fetcher.spread(passes * tile.k);
   const auto panelAt = [&](int64_t n) { return tile.b + n / kFetchingColumns * tile.panel; };
   forEachVectors(tile, tail, [&](int64_t v, int64_t count, LastVector last) {
     const auto [first, others] = blocksByColumns(tile, count, last);

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_RUNTIME_FETCHINGTILE_H
 #define EINSUMC_RUNTIME_FETCHINGTILE_H
 
+#include "RowFetcher.h"
 #include "SimdVector.h"
 
 #include "einsumc/FetchingKernel.h"
@@ -21,15 +22,6 @@ inline constexpr int kVectorsOfBlock = simd::kSums / 6;
 /// Whether rows of A may be copied: blocks of more sums use a row for as long as the next one takes
 /// to come from the second-level cache.
 inline constexpr bool kMayCopyRows = simd::kSums <= 12;
-
-/// What is to be fetched: some pieces of some rows.
-template <class T> struct FetchedRows {
-  const T *a = nullptr;
-  const int64_t *rowsOfA = nullptr; ///< by k: where a row begins
-  int64_t k = 0;                    ///< 0: none
-  const PieceOfRows *pieces = nullptr;
-  int64_t pieceCount = 0;
-};
 
 /// Where a vector of A lies, in one piece or two.
 struct VectorInPieces {
@@ -63,8 +55,7 @@ template <class T> struct FetchingTile {
   /// Room for k times kVectorsOfBlock vectors, where the rows of A are copied by the first columns
   /// for the others, as a block takes them; null if these read them in place, too.
   T *copy = nullptr;
-  FetchedRows<T> next; ///< to be fetched meanwhile
-  T *nextC = nullptr;  ///< the next tile's C, with the same columns, if it is to be fetched, too
+  RowFetcher<T> *fetcher = nullptr; ///< of what is to be fetched meanwhile
 };
 
 template <class T> void multiplyFetching(const FetchingTile<T> &tile) noexcept;

@@ -16,7 +16,7 @@
 
 namespace einsumc {
 
-template <class T> struct FetchedRows;
+template <class T> class RowFetcher;
 struct VectorInPieces;
 
 /// Where the results of a FetchingKernel go.
@@ -76,30 +76,51 @@ private:
     bool areJoined = false;
     int64_t joined = 0; ///< elements of all runs
   };
-  /// Indices of m that follow each other in a block, as pieces of the rows of A.
+  /// Indices of m that follow each other in a block.
   struct Tile {
-    int64_t rows = 0;  ///< of all pieces
-    int64_t index = 0; ///< of the first row in the block
-    int64_t toC = 0;
-    int64_t pieceCount = 0; ///< one where C is written in place
-    PieceOfRows *pieces = nullptr;
+    int64_t rows = 0;
+    int64_t index = 0;        ///< of the first row in the block
+    int64_t toA = 0, toC = 0; ///< to the first row
   };
-  /// Room for the pieces of two tiles that follow each other.
-  struct PiecesOfTiles {
-    static constexpr int64_t kMost = 14;
+  /// Tiles that follow each other in rows of A, or one tile in several pieces of them.
+  struct Group {
+    static constexpr int64_t kMostTiles = 4, kMostPieces = 14;
 
-    std::array<std::array<PieceOfRows, kMost>, 2> all;
+    void addPiece(const PieceOfRows &piece) {
+      PieceOfRows *const last = pieceCount > 0 ? &pieces[pieceCount - 1] : nullptr;
+      if (last && last->toA + last->count == piece.toA)
+        last->count += piece.count;
+      else
+        pieces[pieceCount++] = piece;
+    }
+
+    std::array<Tile, kMostTiles> tiles;
+    std::array<PieceOfRows, kMostPieces> pieces; ///< of all tiles
+    int64_t tileCount = 0;
+    std::size_t pieceCount = 0;
+  };
+  /// Room for two groups that follow each other.
+  struct Groups {
+    Group &begin() {
+      next = 1 - next;
+      all[next].tileCount = 0;
+      all[next].pieceCount = 0;
+      return all[next];
+    }
+
+    std::array<Group, 2> all;
     std::size_t next = 0;
   };
-  /// A part of a tile's sums: what is fetched at a time.
+  /// A part of the sums of a group: what is fetched at a time.
   struct Part {
-    Tile tile;
+    const Group *group = nullptr;
     int64_t firstK = 0, k = 0;
   };
   /// How the sums of a block are cut.
   struct Parts {
     int64_t sums = 1;       ///< of each, at most
-    bool areByRows = false; ///< each of all tiles before the next, else all of a tile
+    bool areByRows = false; ///< each of all groups before the next, else all of a group
+    int64_t tiles = 1;      ///< of a group, at most
   };
   /// What a call works on.
   struct Operands {
@@ -116,15 +137,16 @@ private:
   template <class Body>
   void forEachBlock(std::initializer_list<int64_t> m, Body &&body) const noexcept;
   template <class Body>
-  void forEachTile(const Block &block, const Runs &runs, PiecesOfTiles &pieces,
-                   Body &&body) const noexcept;
+  void forEachGroup(const Block &block, const Runs &runs, int64_t mostTiles, Groups &groups,
+                    Body &&body) const noexcept;
   Runs runsOf(const Block &block) const noexcept;
-  Parts partsOf(const Block &block, const Runs &runs) const noexcept;
-  FetchedRows<T> rowsOf(const Operands &operands, const Part &part) const noexcept;
-  void findVectors(const Tile &tile, VectorInPieces *vectors) const noexcept;
+  Parts partsOf(const Runs &runs) const noexcept;
+  void findVectors(const Group &group, VectorInPieces *vectors) const noexcept;
   bool isInScratch() const { return format.scratchColumn > 0; }
-  Place placeOf(const T *c, const Part &part, bool accumulate) const noexcept;
+  Place placeOf(const T *c, const Part &part, const Tile &tile, bool accumulate) const noexcept;
   void multiply(const Operands &operands, const Part &part, const Part &next) const noexcept;
+  void multiplyTile(const Operands &operands, const Part &part, const Tile &tile,
+                    const Tile *toWrite, RowFetcher<T> &fetcher) const noexcept;
   void writeTile(T *c, const T *tile, int64_t rows) const noexcept;
   void copyScratch(const Operands &operands, const Block &block, Copy direction) const noexcept;
 

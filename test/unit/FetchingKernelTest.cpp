@@ -245,12 +245,24 @@ TYPED_TEST(FetchingKernelTest, FewColumns) {
         });
 }
 
-/// Rows of several tiles for some columns: all of a block have their turn with a part of the sums
-/// where results stay near, and each with all parts where a block is large.
+/// Rows of several groups of tiles, each with a part of the sums before the next one, in rows that
+/// are whole vectors, some of which would be written past the caches, and in others; a row or more
+/// a block.
 TYPED_TEST(FetchingKernelTest, LongRows) {
-  for (const int64_t inBlock : {1, 16})
+  for (const int64_t rows : {480, 1003})
+    for (const int64_t inBlock : {1, 3})
+      runAllWritings<TypeParam>([&] {
+        return FetchingProduct<TypeParam>({rows, 3, 1, 9, 1, 201, 1}, {rows, inBlock, 1},
+                                          {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
+                                          {M0, N0, M1, M2, N1});
+      });
+}
+
+/// So many columns that the results of a few tiles would not stay near.
+TYPED_TEST(FetchingKernelTest, LongRowsOfManyColumns) {
+  for (const int64_t columns : {200, 700})
     runAllWritings<TypeParam>([&] {
-      return FetchingProduct<TypeParam>({200, 16, 1, 9, 1, 401, 1}, {200, inBlock, 1},
+      return FetchingProduct<TypeParam>({416, 1, 1, columns, 1, 131, 1}, {416, 1, 1},
                                         {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
                                         {M0, N0, M1, M2, N1});
     });
