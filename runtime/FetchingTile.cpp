@@ -183,7 +183,8 @@ void sumTail(const FetchingTile<T> &tile, const T *a, const T *b, const int64_t 
 #pragma GCC unroll 32
     for (int i = 0; i < Rows; ++i) {
       T &target = c[columns[j] + i];
-      target = (tile.result == FetchingResult::Accumulate ? target : T(0)) + results[i][j];
+      const T before = tile.result == FetchingResult::Accumulate ? target : T(0);
+      target = simd::byItself(before + results[i][j]);
     }
 }
 

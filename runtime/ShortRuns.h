@@ -276,7 +276,7 @@ private:
       for (int64_t row = firstRow; row < firstRow + rowsTogether; ++row)
         for (int64_t c = row < firstRow + endRow ? endColumn : 0; c < readLength; ++c) {
           T &t = target[toColumn[c] + toRow[row]];
-          t = Op::combine(t, source[fromRow[row] + c]);
+          t = Op::combine(t, simd::byItself(source[fromRow[row] + c]));
         }
     }
   }
@@ -334,7 +334,7 @@ private:
     const int64_t bytes = together * static_cast<int64_t>(sizeof(T));
     if (together < kFewTogether)
       for (int64_t i = 0; i < writeLength; ++i)
-        run[i] = from[inBlock[i]];
+        run[i] = simd::byItself(from[inBlock[i]]);
     else if (bytes <= kQuarter)
       collectPieces<kQuarter>(run, from, room);
     else if (bytes <= kPacketBytes)

@@ -73,6 +73,14 @@ template <class V> [[gnu::always_inline]] inline void keepInRegister([[maybe_unu
 #endif
 }
 
+/// An element that is loaded or stored by itself: compilers make vectors of those of several steps
+/// of a loop, whose places they look up, by gathers and scatters, which take longer than single
+/// elements, on some of Intel's processors five times.
+template <class T> [[gnu::always_inline]] inline T byItself(T element) {
+  keepInRegister(element);
+  return element;
+}
+
 /// Stores a vector without a copy in the caches where the machine can; endStoresPastCaches must
 /// follow before other threads may see it. \pre target is aligned to the vector's size
 template <class T, class V> inline void storePastCaches(T *target, V value) {
