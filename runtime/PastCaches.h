@@ -105,7 +105,8 @@ public:
   }
 
 private:
-  static constexpr int64_t kLine = kCacheLine<T>, kLongRow = 8 * kLine;
+  static constexpr int64_t kLine = kCacheLine<T>,
+                           kLongRow = copies::kLongRunBytes / static_cast<int64_t>(sizeof(T));
   static constexpr int64_t kMost = 4096 / static_cast<int64_t>(sizeof(T));
 
   /// What comes next lies elsewhere.

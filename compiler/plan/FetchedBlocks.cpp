@@ -10,6 +10,7 @@
 #include "compiler/plan/TaskLoops.h"
 
 #include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -29,6 +30,8 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
+/// And those that are enough where rows of C are long.
+constexpr int64_t kShortFetchedRow = 32;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
@@ -184,11 +187,16 @@ private:
   void growRows(int64_t rows) {
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
     // Rows of a large C that begin in the midst of lines, which are written in parts at both ends,
-    // come before very long ones of L.
+    // come before very long ones of L, and, if they are long enough to go past the caches all the
+    // same, leave room for some of it only.
     const DimIndices rowsOfC = block.contiguousDims(DimClass::M, {Role::C});
     const bool areInParts = isResultLarge() && llvm::any_of(rowsOfC, [&](std::size_t dim) {
                               return dims.extent(dim) % limits.lanes() != 0;
                             });
+    if (areInParts)
+      for (const std::size_t dim : rowsOfC)
+        if (dims.extent(dim) * elementBytes >= copies::kLongRunBytes)
+          block.grow(dim, copies::kLongRunBytes / elementBytes, rows / kShortFetchedRow);
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
       for (const std::size_t dim : rowsOfC)
         block.grow(dim, areInParts ? 2 * lengthInC : lengthInC, rows);
