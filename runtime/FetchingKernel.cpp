@@ -12,6 +12,7 @@
 #include "FetchingTile.h"
 #include "PanelParts.h"
 #include "PastCaches.h"
+#include "RowFetcher.h"
 #include "SimdVector.h"
 
 #include "einsumc/BlockTiles.h"
@@ -159,14 +160,13 @@ typename FetchingKernel<T>::Runs FetchingKernel<T>::runsOf(const Block &block) c
 }
 
 /// Short parts have as many elements of A at a time as those of the longest tiles; of rows that are
-/// cut into several tiles, which follow each other, as many as of one.
+/// cut into several tiles, which follow each other, as many as of one. Groups of such tiles have
+/// parts that fit into the second-level cache with those that are fetched meanwhile.
 template <class T>
 typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Runs &runs) const noexcept {
-  // A group is multiplied while the next one is fetched, and its results stay near meanwhile.
   constexpr int64_t kGroupBytes = 96 << 10, kResultBytes = 256 << 10;
   const auto n = static_cast<int64_t>(columnsOfC.size()), k = static_cast<int64_t>(rowsOfA.size());
   const int64_t rows = std::min(runs.areJoined ? runs.joined : runs.length, kMostRows<T>);
-  const int64_t bytesOfRow = rows * static_cast<int64_t>(sizeof(T));
   const bool areFew = n <= kFewColumns;
   const bool areRowsCut = !runs.areJoined && runs.length > kMostRows<T>;
   Parts parts;
@@ -178,8 +178,11 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Runs &runs) c
                    : kMostSums;
   // Results in place are rather written once, unless sums are long.
   if (areRowsCut && (isInScratch() || k > kMostShortSums)) {
-    parts.tiles = std::clamp<int64_t>(kResultBytes / (n * bytesOfRow), 1, Group::kMostTiles);
-    parts.sums = std::min(parts.sums, kGroupBytes / (parts.tiles * bytesOfRow));
+    const int64_t ofRow = ceilDiv(runs.length, kMostRows<T>);
+    const int64_t most =
+        std::clamp<int64_t>(kResultBytes / (n * kBytesOfRow), 1, Group::kMostTiles);
+    parts.tiles = ceilDiv(ofRow, ceilDiv(ofRow, most));
+    parts.sums = std::min(parts.sums, kGroupBytes / (parts.tiles * kBytesOfRow));
   }
   return parts;
 }
@@ -227,7 +230,7 @@ void FetchingKernel<T>::forEachGroup(const Block &block, const Runs &runs, int64
     tile.rows = 0;
   };
   const auto finishGroup = [&] {
-    body(static_cast<const Group &>(*group));
+    body(*group);
     group = nullptr;
   };
   forEachStep({outer.data(), dimsM.size() - runs.dims}, [&](int64_t toC, int64_t toA) {
@@ -322,8 +325,8 @@ typename FetchingKernel<T>::Place FetchingKernel<T>::placeOf(const T *c, const P
     return Place::CPastCaches;
   // Parts of cache lines go past the caches slowly: at the ends of one row, not of each column.
   const bool isOneRow = columnsOfC.size() == 1 || columnDistance == rows;
-  const bool fitsBuffer =
-      columnsOfC.size() <= kMostBuffered && (isComplete || part.group->tileCount == 1);
+  // There is one, for all parts of a tile.
+  const bool fitsBuffer = columnsOfC.size() <= kMostBuffered && part.group->tileCount == 1;
   return fitsBuffer && (isAligned || isOneRow) ? Place::Buffer : Place::C;
 }
 
@@ -361,12 +364,13 @@ void FetchingKernel<T>::multiply(const Operands &operands, const Part &part,
   for (int64_t i = 0; i < group.tileCount; ++i) {
     const auto tile = static_cast<std::size_t>(i);
     const bool isLast = i + 1 == group.tileCount;
-    // Whose C is written next, unless it already was by another part of the sums.
+    // What comes next, and is fetched if it is written to C for the first time.
+    const Part &partOfNext = isLast ? next : part;
     const Tile *toWrite = nullptr;
-    if (!isLast && part.firstK == 0)
-      toWrite = &group.tiles[tile + 1];
-    if (isLast && next.group && next.firstK == 0)
-      toWrite = &next.group->tiles[0];
+    if (partOfNext.group && partOfNext.firstK == 0)
+      toWrite = &partOfNext.group->tiles[isLast ? 0 : tile + 1];
+    if (toWrite && placeOf(operands.c, partOfNext, *toWrite, operands.accumulate) != Place::C)
+      toWrite = nullptr;
     multiplyTile(operands, part, group.tiles[tile], toWrite, fetcher);
   }
 }
@@ -397,7 +401,7 @@ void FetchingKernel<T>::multiplyTile(const Operands &operands, const Part &part,
                                                          : FetchingResult::Overwrite;
   work.copy = operands.rows;
   work.fetcher = &fetcher;
-  if (toWrite && place == Place::C)
+  if (toWrite)
     fetcher.addColumns(operands.c + toWrite->toC, columnsOfC.data(), work.n, toWrite->rows);
   std::array<int64_t, kMostBuffered> columnsOfBuffer;
   switch (place) {

@@ -40,7 +40,9 @@ constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSum
 /// A call of a few instructions: the sums stay in registers, as the compiler sees which others it
 /// takes, and processors look no more than some hundred instructions ahead for loads that take
 /// long.
-template <class T> [[gnu::noinline]] void fetchSome(RowFetcher<T> &fetcher) { fetcher.fetch(); }
+template <class T> [[gnu::noinline]] bool fetchSome(RowFetcher<T> &fetcher) {
+  return fetcher.fetch();
+}
 
 /// What the last vector of a block along m is.
 enum class LastVector : uint8_t {
@@ -103,8 +105,7 @@ template <class T, class Add>
   const int64_t *row = tile.rowsOfA;
   const int64_t rowOfPanel = tile.rowOfPanel, pace = fetcher.pace();
   for (int64_t left = tile.k; left > 0;) {
-    fetchSome(fetcher);
-    int64_t steps = pace < left ? pace : left;
+    int64_t steps = fetchSome(fetcher) && pace < left ? pace : left;
     left -= steps;
     for (; steps > 0; --steps, ++row, b += rowOfPanel)
       add(*row, b);

@@ -1,4 +1,4 @@
-//===- FetchingTile.h - a tile product that fetches the next tile -----------------------------===//
+//===- FetchingTile.h - a tile product that fetches the next tiles ----------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
@@ -9,8 +9,6 @@
 
 #include "RowFetcher.h"
 #include "SimdVector.h"
-
-#include "einsumc/FetchingKernel.h"
 
 #include <cstdint>
 

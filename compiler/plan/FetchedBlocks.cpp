@@ -30,11 +30,11 @@ constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetche
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
-/// And those that are enough where rows of C are long.
+/// And those that are enough where longer runs of C then go past the caches.
 constexpr int64_t kShortFetchedRow = 32;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
-constexpr int64_t kLongRunBytes = 512, kFewUses = 16;
+constexpr int64_t kSelfFetchedBytes = 512, kFewUses = 16;
 /// The share of the lanes of vectors that are full enough for the result to be written in place.
 constexpr double kFullVectors = 0.85;
 /// So many times as large as C, L had rather be read than C be written in long rows.
@@ -83,7 +83,7 @@ private:
       return false;
     int64_t run = 1;
     for (const std::size_t dim : dims.inOrder(Role::A)) {
-      if (dims.stride(Role::A, dim) != run || run * elementBytes >= kLongRunBytes)
+      if (dims.stride(Role::A, dim) != run || run * elementBytes >= kSelfFetchedBytes)
         return false;
       if (dims[dim].dimClass == DimClass::C && dims.extent(dim) > 1)
         return true;
@@ -146,7 +146,7 @@ private:
     const int64_t rows = choice.resultThroughScratch
                              ? std::min(kFetchedM, limits.leftBytes / elementBytes / choice.n)
                              : kFetchedM;
-    if (!growWholeRows())
+    if (!growWholeRows() && !growLongRuns(rows))
       growRows(rows);
     block.fill(DimClass::M, Role::A, rows, {kShortestRow});
     alignRunsOfLeft();
@@ -181,22 +181,36 @@ private:
     return fits;
   }
 
+  /// Where a large C has long rows across L that begin in the midst of lines, takes as much of them
+  /// as goes past the caches all the same, and leaves room for shorter rows of L. Returns false,
+  /// with the block as it was, where that is not so, or there is no room.
+  bool growLongRuns(int64_t rows) {
+    const std::size_t across = dims.fastest(Role::C);
+    const int64_t longRun = copies::kLongRunBytes / elementBytes;
+    if (!choice.resultThroughScratch || !isResultLarge() || dims[across].dimClass != DimClass::M ||
+        dims.extent(across) % limits.lanes() == 0 || longRun * kShortFetchedRow > rows)
+      return false;
+    const DimCounts before = block.counts;
+    block.grow(across, longRun, rows);
+    growRows(rows);
+    block.fill(DimClass::M, Role::A, rows, {kShortestRow});
+    const bool areLong = block.counts[across] >= longRun; // Parts of a dim are evened out.
+    if (!areLong)
+      block.counts = before;
+    return areLong;
+  }
+
   /// Whether C is nearly as large as L, or larger.
   bool isResultLarge() const { return 2 * dims.elements(Role::C) > dims.elements(Role::A); }
 
   void growRows(int64_t rows) {
     // First whole cache lines of C, then long rows of L: with many sums each is on another page.
     // Rows of a large C that begin in the midst of lines, which are written in parts at both ends,
-    // come before very long ones of L, and, if they are long enough to go past the caches all the
-    // same, leave room for some of it only.
+    // come before very long ones of L.
     const DimIndices rowsOfC = block.contiguousDims(DimClass::M, {Role::C});
     const bool areInParts = isResultLarge() && llvm::any_of(rowsOfC, [&](std::size_t dim) {
                               return dims.extent(dim) % limits.lanes() != 0;
                             });
-    if (areInParts)
-      for (const std::size_t dim : rowsOfC)
-        if (dims.extent(dim) * elementBytes >= copies::kLongRunBytes)
-          block.grow(dim, copies::kLongRunBytes / elementBytes, rows / kShortFetchedRow);
     for (const int64_t lengthInC : {kShortestRow, kWrittenRow}) {
       for (const std::size_t dim : rowsOfC)
         block.grow(dim, areInParts ? 2 * lengthInC : lengthInC, rows);
@@ -260,9 +274,9 @@ private:
     }
   }
 
-  /// Joins blocks to as few tasks as are enough, as the first tile of a task is not fetched during
-  /// a product, or to some more where the threads then have more equal shares: first those that
-  /// follow each other in L.
+  /// Joins blocks to as few tasks as are enough, as the first tiles of a task are not fetched
+  /// during a product, or to some more where the threads then have more equal shares: first those
+  /// that follow each other in L.
   void growTasks() {
     choice.taskCounts = block.counts;
     int64_t left = block.tasks();

@@ -35,9 +35,9 @@ struct PieceOfRows {
 
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for a large A of
 /// which each element meets few columns of B: copying A into blocks would take as long as the
-/// product. A is read where it lies, tile by tile, and during the product of a tile the rows of
-/// the next one are fetched into the caches, a few lines at a time. B is packed and used as a
-/// whole. With an extent of 0 there is nothing to compute, and C is left alone.
+/// product. A is read where it lies, tile by tile, and during the products of a group of tiles
+/// the rows of the next one are fetched into the caches, a few lines at a time. B is packed and
+/// used as a whole. With an extent of 0 there is nothing to compute, and C is left alone.
 template <class T> class FetchingKernel {
 public:
   /// \param m the dims of m from the fastest in A to the slowest, each of which steps over all that

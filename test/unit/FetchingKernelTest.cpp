@@ -236,7 +236,7 @@ TYPED_TEST(FetchingKernelTest, LongSums) {
 /// part takes if results are in scratch.
 TYPED_TEST(FetchingKernelTest, FewColumns) {
   for (const int64_t columns : {1, 3, 8})
-    for (const int64_t rows : {50, 97, 200})
+    for (const int64_t rows : {50, 97, 200, 500})
       for (const int64_t k : {24, 25, 100})
         runAllWritings<TypeParam>([&] {
           return FetchingProduct<TypeParam>({rows, 2, 1, columns, 1, k, 2}, {rows, 2, 1},
@@ -245,9 +245,9 @@ TYPED_TEST(FetchingKernelTest, FewColumns) {
         });
 }
 
-/// Rows of several groups of tiles, each with a part of the sums before the next one, in rows that
-/// are whole vectors, some of which would be written past the caches, and in others; a row or more
-/// a block.
+/// Rows of several groups of tiles, each of which has all parts of its sums before the next one:
+/// rows that are whole vectors, some of which go past the caches, and others; a row or more a
+/// block.
 TYPED_TEST(FetchingKernelTest, LongRows) {
   for (const int64_t rows : {480, 1003})
     for (const int64_t inBlock : {1, 3})
@@ -262,7 +262,7 @@ TYPED_TEST(FetchingKernelTest, LongRows) {
 TYPED_TEST(FetchingKernelTest, LongRowsOfManyColumns) {
   for (const int64_t columns : {200, 700})
     runAllWritings<TypeParam>([&] {
-      return FetchingProduct<TypeParam>({416, 1, 1, columns, 1, 131, 1}, {416, 1, 1},
+      return FetchingProduct<TypeParam>({200, 1, 1, columns, 1, 129, 1}, {200, 1, 1},
                                         {M0, K0, M1, K1, M2}, {K0, N0, K1, N1},
                                         {M0, N0, M1, M2, N1});
     });
