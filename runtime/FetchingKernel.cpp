@@ -176,8 +176,8 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Runs &runs) c
   parts.sums = parts.areByRows || areFew
                    ? std::min(kMostShortSums, sumsOfLongTile * kMostRows<T> / rows)
                    : kMostSums;
-  // Results in place are rather written once, unless sums are long.
-  if (areRowsCut && (isInScratch() || k > kMostShortSums)) {
+  // Results are rather written once, unless sums are long.
+  if (areRowsCut && k > kMostShortSums) {
     const int64_t ofRow = ceilDiv(runs.length, kMostRows<T>);
     const int64_t most =
         std::clamp<int64_t>(kResultBytes / (n * kBytesOfRow), 1, Group::kMostTiles);
