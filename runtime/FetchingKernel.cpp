@@ -29,17 +29,15 @@ namespace {
 
 using tiles::kFetchingColumns;
 
-/// The longest tiles along m, six vectors of AVX-512, and the most columns of one that goes past
-/// the caches, in elements.
-constexpr int64_t kBytesOfRow = 384;
-template <class T> constexpr int64_t kMostRows = kBytesOfRow / sizeof(T);
+/// The longest tiles along m, and the most columns of one that goes past the caches, in elements.
+template <class T> constexpr int64_t kMostRows = kBytesOfTileRow / sizeof(T);
 constexpr int64_t kMostBuffered = 96;
 /// Few columns, to which reading A takes the time.
 constexpr int64_t kFewColumns = 8;
 /// The longest sums of parts that follow each other in the order of A's rows: what blocks in
 /// registers go through of them, at most half a tile, is to stay in the first-level cache while the
 /// columns pass by.
-constexpr int64_t kMostShortSums = (24 << 10) / (kBytesOfRow / 2);
+constexpr int64_t kMostShortSums = (24 << 10) / (kBytesOfTileRow / 2);
 /// The longest of those that follow each other tile by tile. Where blocks in registers are large,
 /// the second-level cache is near enough for all columns but the first.
 constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums;
@@ -180,9 +178,9 @@ typename FetchingKernel<T>::Parts FetchingKernel<T>::partsOf(const Runs &runs) c
   if (areRowsCut && k > kMostShortSums) {
     const int64_t ofRow = ceilDiv(runs.length, kMostRows<T>);
     const int64_t most =
-        std::clamp<int64_t>(kResultBytes / (n * kBytesOfRow), 1, Group::kMostTiles);
+        std::clamp<int64_t>(kResultBytes / (n * kBytesOfTileRow), 1, Group::kMostTiles);
     parts.tiles = ceilDiv(ofRow, ceilDiv(ofRow, most));
-    parts.sums = std::min(parts.sums, kGroupBytes / (parts.tiles * kBytesOfRow));
+    parts.sums = std::min(parts.sums, kGroupBytes / (parts.tiles * kBytesOfTileRow));
   }
   return parts;
 }

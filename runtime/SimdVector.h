@@ -75,7 +75,7 @@ template <class V> [[gnu::always_inline]] inline void keepInRegister([[maybe_unu
 
 /// An element that is loaded or stored by itself: compilers make vectors of those of several steps
 /// of a loop, whose places they look up, by gathers and scatters, which take longer than single
-/// elements, on some of Intel's processors five times.
+/// elements, on some of Intel's processors twice as long.
 template <class T> [[gnu::always_inline]] inline T byItself(T element) {
   keepInRegister(element);
   return element;

@@ -164,16 +164,14 @@ private:
   /// at a third of the speed. Such a block may fill most of the second-level cache. Returns false,
   /// with the block as it was, where that is not so, or leaves too few tasks.
   bool growWholeRows() {
-    const std::optional<std::size_t> row = rowOfLeft();
-    const std::size_t across = dims.fastest(Role::C);
-    if (!choice.resultThroughScratch || !isResultLarge() || !row ||
-        dims[across].dimClass != DimClass::M || dims.stride(Role::C, *row) != dims.extent(across))
+    const std::optional<std::size_t> row = rowOfLeft(), across = rowAcrossLeft();
+    if (!row || !across || dims.stride(Role::C, *row) != dims.extent(*across))
       return false;
     const int64_t most = 4 * limits.leftBytes / 3 / elementBytes / choice.n;
-    if (dims.extent(across) * kMostFetchedRow > most)
+    if (dims.extent(*across) * kMostFetchedRow > most)
       return false;
     const DimCounts before = block.counts;
-    block.counts[across] = dims.extent(across);
+    block.counts[*across] = dims.extent(*across);
     growRunOfLeft(kMostFetchedRow, kMostFetchedRow, most);
     const bool fits = block.sizeOf(DimClass::M) <= most && block.tasks() >= enoughTasks;
     if (!fits)
@@ -185,19 +183,26 @@ private:
   /// as goes past the caches all the same, and leaves room for shorter rows of L. Returns false,
   /// with the block as it was, where that is not so, or there is no room.
   bool growLongRuns(int64_t rows) {
-    const std::size_t across = dims.fastest(Role::C);
+    const std::optional<std::size_t> across = rowAcrossLeft();
     const int64_t longRun = copies::kLongRunBytes / elementBytes;
-    if (!choice.resultThroughScratch || !isResultLarge() || dims[across].dimClass != DimClass::M ||
-        dims.extent(across) % limits.lanes() == 0 || longRun * kShortFetchedRow > rows)
+    if (!across || dims.extent(*across) % limits.lanes() == 0 || longRun * kShortFetchedRow > rows)
       return false;
     const DimCounts before = block.counts;
-    block.grow(across, longRun, rows);
+    block.grow(*across, longRun, rows);
     growRows(rows);
     block.fill(DimClass::M, Role::A, rows, {kShortestRow});
-    const bool areLong = block.counts[across] >= longRun; // Parts of a dim are evened out.
+    const bool areLong = block.counts[*across] >= longRun; // Parts of a dim are evened out.
     if (!areLong)
       block.counts = before;
     return areLong;
+  }
+
+  /// The dim of m along which a large C in scratch is contiguous, if L is not.
+  std::optional<std::size_t> rowAcrossLeft() const {
+    const std::size_t row = dims.fastest(Role::C);
+    const bool isAcross = choice.resultThroughScratch && isResultLarge() &&
+                          dims[row].dimClass == DimClass::M && !dims.isUnit(Role::A, row);
+    return isAcross ? std::optional(row) : std::nullopt;
   }
 
   /// Whether C is nearly as large as L, or larger.
