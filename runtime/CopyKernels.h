@@ -10,6 +10,7 @@
 #include "CopyLoops.h"
 #include "EvenPieces.h"
 #include "PastCaches.h"
+#include "RegisterTranspose.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
 
@@ -41,11 +42,6 @@ struct Increment {
 template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept;
-
-/// Transposes by registers of this size, which AVX-512 machines are no worse off with.
-inline constexpr int kPacketBytes = std::min(32, simd::kVectorBytes);
-template <class T> using Packet = typename simd::VectorOf<T, kPacketBytes>::type;
-template <class T> inline constexpr int kPacket = kPacketBytes / static_cast<int>(sizeof(T));
 
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
@@ -137,30 +133,6 @@ void copyStridedBlocks(T *__restrict target, const T *__restrict source, const L
     }
 }
 
-/// One step of the transpose of a square: swaps the off-diagonal halves of squares of 2 * Half.
-template <class T, int Half, int... Lane>
-void swapHalves(Packet<T> *rows, std::integer_sequence<int, Lane...> /*lanes*/) {
-  constexpr int kSize = kPacket<T>;
-#pragma GCC unroll 16
-  for (int i = 0; i < kSize; ++i) {
-    if (i & Half)
-      continue;
-    const Packet<T> a = rows[i], b = rows[i + Half];
-    rows[i] = __builtin_shufflevector(a, b, ((Lane & Half) ? kSize + Lane - Half : Lane)...);
-    rows[i + Half] = __builtin_shufflevector(a, b, ((Lane & Half) ? kSize + Lane : Lane + Half)...);
-  }
-}
-
-/// Transposes a square of kPacket elements a side in registers.
-template <class T> [[gnu::always_inline]] inline void transposeRegisters(Packet<T> *rows) {
-  using Lanes = std::make_integer_sequence<int, kPacket<T>>;
-  swapHalves<T, 1>(rows, Lanes());
-  if constexpr (kPacket<T> > 2)
-    swapHalves<T, 2>(rows, Lanes());
-  if constexpr (kPacket<T> > 4)
-    swapHalves<T, 4>(rows, Lanes());
-}
-
 /// target[x + y * yTo] = source[x * xFrom + y], for such a square.
 template <class T, class Op>
 void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
@@ -181,63 +153,6 @@ template <class T> bool beginPackets(const T *target, int64_t apart) {
   return reinterpret_cast<std::uintptr_t>(target) % kPacketBytes == 0 && apart % kPacket<T> == 0;
 }
 
-/// The halves of two vectors, the first or the second of each 16 bytes, by turns of \p Width
-/// elements.
-template <class T, int Half, int Width, class V> V interleave(V a, V b) {
-  constexpr int kQuarter = 16 / static_cast<int>(sizeof(T)), kSize = sizeof(V) / sizeof(T);
-  const auto from = [](int lane) constexpr {
-    const int at = lane % kQuarter, unit = at / Width;
-    return lane - at + Half * kQuarter / 2 + unit / 2 * Width + at % Width +
-           (unit % 2 == 0 ? 0 : kSize);
-  };
-  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
-    return __builtin_shufflevector(a, b, from(Lane)...);
-  }(std::make_integer_sequence<int, kSize>());
-}
-
-/// Vectors of 16 bytes of rows \p step elements apart.
-template <class V, class T> V loadQuarters(const T *source, int64_t step) {
-  if constexpr (sizeof(V) == 16) {
-    return simd::loadAs<V>(source);
-  } else {
-    using Half = typename simd::VectorOf<T, sizeof(V) / 2>::type;
-    constexpr int kHalf = sizeof(Half) / 16;
-    return simd::joined<T>(loadQuarters<Half>(source, step),
-                           loadQuarters<Half>(source + kHalf * step, step));
-  }
-}
-
-/// Transposes a square of a cache line a side by vectors of its rows in the target: puts row y by
-/// put(y, row). Lines of the source are touched several times.
-template <class T, class Put>
-[[gnu::always_inline]] inline void transposeByRows(const T *source, int64_t xFrom, Put &&put) {
-  using Line = typename simd::VectorOf<T, copies::kLineBytes>::type;
-  constexpr int kQuarter = 16 / static_cast<int>(sizeof(T));
-#pragma GCC unroll 1
-  for (int y = 0; y < kCacheLine<T>; y += kQuarter, source += kQuarter) {
-    Line from[kQuarter], to[kQuarter];
-#pragma GCC unroll 4
-    for (int q = 0; q < kQuarter; ++q)
-      from[q] = loadQuarters<Line>(source + q * xFrom, kQuarter * xFrom);
-#pragma GCC unroll 4
-    for (int q = 0; q < kQuarter; q += 2) {
-      to[q] = interleave<T, 0, 1>(from[q], from[q + 1]);
-      to[q + 1] = interleave<T, 1, 1>(from[q], from[q + 1]);
-    }
-    if constexpr (kQuarter == 4) {
-      std::copy_n(to, kQuarter, from);
-#pragma GCC unroll 2
-      for (int q = 0; q < 2; ++q) {
-        to[2 * q] = interleave<T, 0, 2>(from[q], from[q + 2]);
-        to[2 * q + 1] = interleave<T, 1, 2>(from[q], from[q + 2]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int q = 0; q < kQuarter; ++q)
-      put(y + q, to[q]);
-  }
-}
-
 /// Whether rows so far apart compete for the same places of the first-level cache.
 template <class T> bool competeForPlaces(int64_t step) {
   constexpr int64_t kBytesOfWay = 4096;
@@ -251,11 +166,15 @@ template <class T, class Op>
 void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int64_t firstY) {
   constexpr int kSize = kCacheLine<T>, kStep = kPacket<T>;
   if constexpr (Op::isPastCaches && simd::kVectorBytes == copies::kLineBytes)
-    if (beginsLine(target) && yTo % kSize == 0 && !competeForPlaces<T>(xFrom))
-      return transposeByRows<T>(source, xFrom, [=](int y, simd::Vector<T> row) {
-        if (y >= firstY)
-          simd::storePastCaches(target + y * yTo, row);
-      });
+    if (beginsLine(target) && yTo % kSize == 0 && !competeForPlaces<T>(xFrom)) {
+#pragma GCC unroll 1
+      for (int column = 0; column < kSize; column += kQuarter<T>)
+        transposeQuarter<simd::Vector<T>>(source + column, xFrom, [=](int y, simd::Vector<T> row) {
+          if (column + y >= firstY)
+            simd::storePastCaches(target + (column + y) * yTo, row);
+        });
+      return;
+    }
   alignas(64) T buffer[kSize * kSize];
   for (int x = 0; x < kSize; x += kStep)
     for (int y = 0; y < kSize; y += kStep)
@@ -273,19 +192,26 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int6
     });
 }
 
-/// Calls body(x, y, first) with the corners of all squares that fit into the extents, block by
-/// block so that a block's pages stay known to the TLB. When \p mayOverlap, the last squares are
-/// moved back to cover the rest as well: those along y have \p first rows that others have, too.
-template <class Body>
-void forEachSquare(int64_t xExtent, int64_t yExtent, int64_t size, bool mayOverlap, Body &&body) {
+/// Calls body(xBegin, xEnd, yBegin, yEnd) for blocks of a transpose, whose pages stay known to the
+/// TLB.
+template <class Body> void forEachTransposeBlock(int64_t xExtent, int64_t yExtent, Body &&body) {
   constexpr int64_t kBlockX = 64, kBlockY = 256;
-  const int64_t xLast = xExtent - size, yLast = yExtent - size;
-  const int64_t xEnd = mayOverlap ? xExtent : xLast + 1, yEnd = mayOverlap ? yExtent : yLast + 1;
-  for (int64_t xBlock = 0; xBlock < xEnd; xBlock += kBlockX)
-    for (int64_t yBlock = 0; yBlock < yEnd; yBlock += kBlockY)
-      for (int64_t x = xBlock; x < std::min(xBlock + kBlockX, xEnd); x += size)
-        for (int64_t y = yBlock; y < std::min(yBlock + kBlockY, yEnd); y += size)
-          body(std::min(x, xLast), std::min(y, yLast), std::max<int64_t>(y - yLast, 0));
+  for (int64_t x = 0; x < xExtent; x += kBlockX)
+    for (int64_t y = 0; y < yExtent; y += kBlockY)
+      body(x, std::min(x + kBlockX, xExtent), y, std::min(y + kBlockY, yExtent));
+}
+
+/// Calls body(x, y, first) with the corners of all squares of cache lines, the last ones moved back
+/// to cover the rest as well: those along y have \p first rows that others have, too.
+template <class T, class Body> void forEachSquare(int64_t xExtent, int64_t yExtent, Body &&body) {
+  constexpr int64_t kSize = kCacheLine<T>;
+  const int64_t xLast = xExtent - kSize, yLast = yExtent - kSize;
+  forEachTransposeBlock(
+      xExtent, yExtent, [&](int64_t xBegin, int64_t xEnd, int64_t yBegin, int64_t yEnd) {
+        for (int64_t x = xBegin; x < xEnd; x += kSize)
+          for (int64_t y = yBegin; y < yEnd; y += kSize)
+            body(std::min(x, xLast), std::min(y, yLast), std::max<int64_t>(y - yLast, 0));
+      });
 }
 
 /// Whether rows \p x that are transposed are short and lie so close behind each other that most of
@@ -343,47 +269,130 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
   });
 }
 
+/// Rows of a transpose that go through registers together: as many as fill a vector, fewer where
+/// fewer are \p left. The last ones may begin earlier, with some that others have, if they
+/// \p mayOverlap. None: fewer are left than go through registers.
+template <class T>
+int64_t rowsTogether(int64_t left, int64_t extent, int64_t most, bool mayOverlap) {
+  int64_t rows = most;
+  while (rows > 1 && (rows > extent || (mayOverlap ? rows / 2 >= left : rows > left)))
+    rows /= 2;
+  return rows < kQuarter<T> ? (mayOverlap ? kQuarter<T> : 0) : rows;
+}
+
+/// Transposes \p rows rows from columns \p begin to \p end of \p extent, the last of which may
+/// begin earlier. Before columns from y on are read, fetch(y) is called.
+/// \tparam Bytes of the largest vector, in which \p rows may be
+template <int Bytes, class T, class Op, class Fetch>
+void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_t xFrom,
+                   int64_t begin, int64_t end, int64_t extent, const Fetch &fetch) {
+  if constexpr (Bytes > 16)
+    if (rows < Bytes / static_cast<int64_t>(sizeof(T)))
+      return transposeRows<Bytes / 2, T, Op>(rows, target, yTo, source, xFrom, begin, end, extent,
+                                             fetch);
+  using V = typename simd::VectorOf<T, Bytes>::type;
+  for (int64_t column = begin; column < end; column += kQuarter<T>) {
+    fetch(column);
+    const int64_t y = std::min(column, extent - kQuarter<T>);
+    T *const to = target + y * yTo;
+    transposeQuarter<V>(source + y, xFrom, [&](int i, V value) {
+      T *const row = to + i * yTo;
+      simd::store(row, Op::combine(simd::loadAs<V>(row), value));
+    });
+  }
+}
+
+/// What a transpose reads next, fetched into the second-level cache: no prefetcher of a processor
+/// follows the steps of its rows, and in the first-level cache they could all compete for the same
+/// places.
+template <class T> class RowsAhead {
+public:
+  /// \param x,y of the transpose
+  RowsAhead(const T *source, const Loop &x, const Loop &y, int64_t ahead)
+      : source(source), x(x), y(y), ahead(ahead), stream(source, x.extent * x.from, ahead),
+        isStream(stream.isLong() && areRowsInOrder<T>(x, y)) {}
+
+  /// Before so many rows are read from column \p y0 on: what follows in the order of memory, or
+  /// the same of the next call.
+  /// \param isLast these are the last columns
+  void fetchFor(int64_t x0, int64_t rows, int64_t y0, bool isLast) const {
+    const bool beginsLine = y0 % kCacheLine<T> == 0;
+    if (isStream && beginsLine)
+      fetchStream(x0, rows, y0, kCacheLine<T>);
+    else if (!isStream && (beginsLine || isLast))
+      fetchRows(x0, rows, (beginsLine ? y0 : y.extent - 1) + ahead);
+  }
+
+  /// The same for a square of a cache line a side, but rather what is below it.
+  void fetchForSquare(int64_t x0, int64_t y0) const {
+    constexpr int64_t kLine = kCacheLine<T>;
+    if (!isStream)
+      fetchRows(x0, kLine, y0 + (x0 + kLine < x.extent ? kLine * x.from : ahead - x0 * x.from));
+    else if (y0 % kLine == 0)
+      fetchStream(x0, kLine, y0, 2 * kLine); // The next square may begin in the midst of a line.
+  }
+
+private:
+  void fetchRows(int64_t x0, int64_t rows, int64_t at) const {
+    const T *const row = source + x0 * x.from + at;
+    for (int64_t i = 0; i < rows; ++i)
+      __builtin_prefetch(row + i * x.from, 0, 2);
+  }
+
+  /// What is between the rows belongs to their last lines.
+  void fetchStream(int64_t x0, int64_t rows, int64_t y0, int64_t room) const {
+    const int64_t end = y0 + room >= y.extent ? x.from : y0 + kCacheLine<T>;
+    stream.fetchBehind(x0 * x.from + y0 * rows, (end - y0) * rows);
+  }
+
+  const T *source;
+  Loop x, y;
+  int64_t ahead;
+  StreamAhead<T> stream;
+  bool isStream;
+};
+
+/// A transpose past the caches by squares of cache lines.
+template <class T, class Op>
+void transposeSquares(T *target, const T *source, const Loop &x, const Loop &y, int64_t ahead) {
+  const RowsAhead<T> next(source, x, y, ahead);
+  forEachSquare<T>(x.extent, y.extent, [&](int64_t x0, int64_t y0, int64_t firstY) {
+    next.fetchForSquare(x0, y0);
+    transposeLines<T, Op>(target + x0 + y0 * y.to, y.to, source + x0 * x.from + y0, x.from, firstY);
+  });
+}
+
 /// A transpose: \p x is consecutive in the target, \p y in the source. Past the caches whole lines
 /// are written at a time; else strips of a few rows are read from end to end, whose lines stay in
 /// the first-level cache until they are used up, also where the steps are a power of two.
-/// \pre both extents are at least kPacket
+/// \pre both extents are at least kQuarter, past the caches kPacket
 template <class T, class Op>
 void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
                int64_t ahead, LineWriter<T> &lines) noexcept {
   if (Op::isPastCaches && lines.hasLongRuns && !beginPackets(target, y.to))
     return transposeStrips(target, source, x, y, ahead, lines);
-  const bool areLines = Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>;
-  const int64_t size = areLines ? kCacheLine<T> : kPacket<T>;
-  const StreamAhead stream(source, x.extent * x.from, ahead);
-  const bool isStream = stream.isLong() && areRowsInOrder<T>(x, y);
-  forEachSquare(
-      x.extent, y.extent, size, Op::isIdempotent, [&](int64_t x0, int64_t y0, int64_t firstY) {
-        const T *const from = source + x0 * x.from + y0;
-        // No prefetcher of a processor follows the steps of the rows: lines go into the
-        // second-level cache, as in the first one they could all compete for the same places.
-        const auto prefetchRows = [&](const T *row) {
-          for (int64_t i = 0; i < size; ++i)
-            __builtin_prefetch(row + i * x.from, 0, 2);
-        };
-        if (isStream) { // The last square that begins a line has the rest.
-          const int64_t end = y0 + kCacheLine<T> + size > y.extent ? x.from : y0 + kCacheLine<T>;
-          if (y0 % kCacheLine<T> == 0)
-            stream.fetchBehind(x0 * x.from + y0 * size, (end - y0) * size);
-        } else if (areLines)
-          prefetchRows(x0 + size < x.extent ? from + size * x.from : from + ahead - x0 * x.from);
-        else if (y0 % kCacheLine<T> == 0)
-          prefetchRows(from + ahead);
-        else if (y0 + size >= y.extent)
-          prefetchRows(from + ahead + size - 1);
-        T *const to = target + x0 + y0 * y.to;
-        if (areLines)
-          transposeLines<T, Op>(to, y.to, from, x.from, firstY);
-        else
-          transposePackets<T, Op>(to, y.to, from, x.from);
+  if (Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>)
+    return transposeSquares<T, Op>(target, source, x, y, ahead);
+  const RowsAhead<T> next(source, x, y, ahead);
+  const int64_t most = competeForPlaces<T>(x.from) ? kPacket<T> : simd::kLanes<T>;
+  const auto inGroups = [](int64_t extent) {
+    return Op::isIdempotent ? extent : extent / kQuarter<T> * kQuarter<T>;
+  };
+  const int64_t doneX = inGroups(x.extent), doneY = inGroups(y.extent);
+  forEachTransposeBlock(
+      doneX, doneY, [&](int64_t xBegin, int64_t xEnd, int64_t yBegin, int64_t yEnd) {
+        int64_t rows = 0;
+        for (int64_t done = xBegin; done < xEnd; done += rows) {
+          rows = rowsTogether<T>(xEnd - done, doneX, most, Op::isIdempotent);
+          const int64_t x0 = std::min(done, doneX - rows);
+          const T *const from = source + x0 * x.from;
+          transposeRows<simd::kVectorBytes, T, Op>(
+              rows, target + x0, y.to, from, x.from, yBegin, yEnd, doneY,
+              [&](int64_t y0) { next.fetchFor(x0, rows, y0, y0 + kQuarter<T> >= doneY); });
+        }
       });
   if (Op::isIdempotent)
     return;
-  const int64_t doneX = x.extent / size * size, doneY = y.extent / size * size;
   copyStridedBlocks<T, Op>(target + doneX, source + doneX * x.from,
                            {x.extent - doneX, x.to, x.from}, y, ahead, lines);
   copyStridedBlocks<T, Op>(target + doneY * y.to, source + doneY, {doneX, x.to, x.from},

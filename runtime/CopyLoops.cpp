@@ -97,10 +97,12 @@ Loop LoopNest::take(std::size_t position) {
   return result;
 }
 
-void LoopNest::sortForBoth() {
-  const auto nearest = [](const Loop &loop) { return std::min(loop.to, loop.from); };
+void LoopNest::sortForSource(int64_t nearInTarget) {
+  const auto key = [=](const Loop &loop) {
+    return loop.to < nearInTarget ? std::min(loop.to, loop.from) : loop.from;
+  };
   for (std::size_t end = 1; end < count; ++end)
-    for (std::size_t i = end; i > 0 && nearest(items[i]) < nearest(items[i - 1]); --i)
+    for (std::size_t i = end; i > 0 && key(items[i]) < key(items[i - 1]); --i)
       std::swap(items[i], items[i - 1]);
 }
 

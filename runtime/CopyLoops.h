@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace einsumc {
@@ -59,7 +60,9 @@ public:
   Loop take(std::size_t position);
   /// Orders the loops by the smaller of their steps, so that what is near in either tensor is
   /// reached soon. kept() and summed() are no more.
-  void sortForBoth();
+  void sortForBoth() { sortForSource(std::numeric_limits<int64_t>::max()); }
+  /// The same, but what is at least so many elements further on in the target counts as far.
+  void sortForSource(int64_t nearInTarget);
 
 private:
   void fuse();

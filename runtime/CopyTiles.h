@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -65,16 +66,20 @@ public:
     return isLongOnlyTogether(&Loop::to) && isLongOnlyTogether(&Loop::from);
   }
 
-  /// Copies by \p copy(target, scratch, nest), with the nest of a tile out of scratch.
-  template <class Copy> void run(T *target, const T *source, Copy &&copy) const noexcept {
+  /// Copies each tile out of scratch by a Copy, which is made of the nest of tiles of the same
+  /// extents and called with the target and scratch.
+  template <class Copy> void run(T *target, const T *source) const noexcept {
     alignas(64) T scratch[kMost];
+    std::optional<Copy> copy;
+    Steps copied;
     const auto runTile = [&](const Tile &tile, int64_t ahead) {
       read(scratch, source + tile.begin.from, tile.extents, ahead);
-      LoopNest out;
-      for (std::size_t d = 0; d < count; ++d)
-        if (tile.extents[d] > 1)
-          out.insert({tile.extents[d], loops[d].to, inScratch[d]});
-      copy(target + tile.begin.to, static_cast<const T *>(scratch), out);
+      const std::span<const int64_t> extents(tile.extents.data(), count);
+      if (!copy || !std::equal(extents.begin(), extents.end(), copied.begin())) {
+        copy.emplace(nestOf(extents));
+        copied = tile.extents;
+      }
+      (*copy)(target + tile.begin.to, static_cast<const T *>(scratch));
     };
     Tile tile, next;
     bool isFirst = true;
@@ -97,7 +102,7 @@ private:
   /// Elements of a tile in scratch.
   static constexpr int64_t kMost = (128 << 10) / sizeof(T);
   /// Bytes of a tensor through which a tile goes, if its loops do.
-  static constexpr int64_t kReachOfSource = 4096, kReachOfTarget = 1024;
+  static constexpr int64_t kReachOfSource = 16384, kReachOfTarget = 1024;
 
   using Steps = std::array<int64_t, LoopNest::kMaxLoops>;
 
@@ -105,6 +110,15 @@ private:
     CopyOffset begin;
     Steps extents;
   };
+
+  /// The loops of a tile out of scratch.
+  LoopNest nestOf(std::span<const int64_t> extents) const {
+    LoopNest nest;
+    for (std::size_t d = 0; d < count; ++d)
+      if (extents[d] > 1)
+        nest.insert({extents[d], loops[d].to, inScratch[d]});
+    return nest;
+  }
 
   static bool isNear(const Loop &loop, int64_t length) {
     return loop.from <= std::max<int64_t>(2 * length, kCacheLine<T>);

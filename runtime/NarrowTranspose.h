@@ -127,7 +127,8 @@ template <class T, class Op> CopyKernel<T> transposingKernel(const Loop &x, cons
   constexpr int64_t kSize = kPacket<T>;
   if (x.to != 1 || y.from != 1)
     return nullptr;
-  if (std::min(x.extent, y.extent) >= kSize)
+  const int64_t leastY = Op::isPastCaches ? kSize : kQuarter<T>;
+  if (x.extent >= kSize && y.extent >= leastY)
     return transpose<T, Op>;
   if constexpr (Op::isIdempotent && kSize > 2) {
     using Few = std::make_integer_sequence<int, kSize - 2>;

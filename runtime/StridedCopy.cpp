@@ -84,7 +84,7 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
 /// Whether a nest has few rows or columns that are transposed, the others being long, and what is
 /// next to these few comes soon: so lines are used up while they are in a near cache.
 template <class T> bool isNarrow(const LoopNest &nest) {
-  constexpr int64_t kLine = kCacheLine<T>, kLong = 4 * kLine, kNear = 2 * kLine;
+  constexpr int64_t kLine = kCacheLine<T>, kLong = kLine, kNear = 2 * kLine;
   if (nest.loops().size() < 2)
     return false;
   const Loop &x = nest.loops().front(), &y = nest.loops()[innermostInSource(nest.loops())];
@@ -94,15 +94,20 @@ template <class T> bool isNarrow(const LoopNest &nest) {
                              : y.extent < kLine && x.extent >= kLong && x.from <= y.extent + kNear;
 }
 
+template <class T>
+std::optional<typename ShortRuns<T>::Found> findShortRuns(LoopNest &nest, int64_t leastSteps,
+                                                          bool pastCaches) noexcept {
+  return isNarrow<T>(nest) ? std::nullopt : ShortRuns<T>::find(nest, leastSteps, pastCaches);
+}
+
 /// What a copy goes through at a time instead of two loops, if anything.
 template <class T> struct Runs {
   /// Takes the loops out of a nest, if at least so many steps are left.
   Runs(LoopNest &nest, int64_t leastSteps, bool pastCaches) noexcept {
     if (const auto found = PermutedRuns<T>::find(nest, leastSteps))
       permuted.emplace(nest, *found);
-    else if (!isNarrow<T>(nest))
-      if (const auto runs = ShortRuns<T>::find(nest, leastSteps, pastCaches))
-        few.emplace(nest, *runs);
+    else if (const auto runs = findShortRuns<T>(nest, leastSteps, pastCaches))
+      few.emplace(nest, *runs);
   }
 
   std::optional<PermutedRuns<T>> permuted;
@@ -132,7 +137,7 @@ enum class Origin : uint8_t { Anywhere, Memory };
 /// unless the rows are long, or all that one of them reads is followed by what the next one does.
 template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
   constexpr int64_t kLongRow = 4 * kCacheLine<T>;
-  rest.sortForBoth();
+  rest.sortForSource(kCacheLine<T>);
   const Loop &rows = work.inner, &columns = work.outer;
   const bool goesOn =
       rows.from == columns.extent && rest.loops().front().from == rows.extent * columns.extent;
@@ -160,28 +165,36 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin
   return work.kernel != copyRows<T, Op> && !isNarrow<T>(nest);
 }
 
-/// Copies a tile out of scratch.
-template <class T, class Op>
-void runTile(T *target, const T *scratch, LoopNest &nest, LineWriter<T> &lines) noexcept {
-  if (const auto found = ShortRuns<T>::find(nest, kSteps, false)) {
-    const ShortRuns<T> runs(nest, *found);
-    return forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
-      runs.template copy<Op>(target + to, scratch + from, 0, lines);
+/// Copies tiles out of scratch.
+template <class T, class Op> class TileCopy {
+public:
+  explicit TileCopy(LoopNest tile) noexcept : nest(tile) {
+    if (const auto found = findShortRuns<T>(nest, kSteps, false))
+      runs.emplace(nest, *found);
+    else
+      work = takeInnermost<T, Op>(nest, false, true);
+  }
+
+  void operator()(T *target, const T *scratch) const noexcept {
+    LineWriter<T> lines(1); // Not past the caches.
+    forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+      if (runs)
+        runs->template copy<Op>(target + to, scratch + from, 0, lines);
+      else
+        work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
     });
   }
-  const Innermost<T> work = takeInnermost<T, Op>(nest, false, true);
-  forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
-    work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
-  });
-}
+
+private:
+  LoopNest nest; ///< around the runs or the innermost loops
+  std::optional<ShortRuns<T>> runs;
+  Innermost<T> work;
+};
 
 template <class T, class Op>
 [[gnu::noinline]] // Small copies need no stack for a tile.
 void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
-  LineWriter<T> none(1); // Not past the caches.
-  tiles.run(target, source, [&](T *to, const T *scratch, LoopNest &tile) {
-    runTile<T, Op>(to, scratch, tile, none);
-  });
+  tiles.template run<TileCopy<T, Op>>(target, source);
 }
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
@@ -197,7 +210,10 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
     if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
       return runTiles<T, Op>(target, source, tiles);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
-  nest.sortForBoth();
+  if (origin == Origin::Memory) // The target is in a cache.
+    nest.sortForSource(kCacheLine<T>);
+  else
+    nest.sortForBoth();
   const int64_t rows = work.inner.extent;
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;

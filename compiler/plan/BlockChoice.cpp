@@ -74,16 +74,18 @@ constexpr int64_t kManySums = 3;
 constexpr int64_t kMostShortened = 512, kManyColumns = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// The share of the time of packed blocks that those of a result through scratch must take at most
-/// where the estimate decides, which knows copies in the caches less well.
+/// The share of the time of packed blocks that those of a result through scratch
+/// must take at most where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
+/// The share of their time that blocks for smaller caches must take at most.
+constexpr double kMuchFaster = 0.8;
 
 class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
           bool maySplitSums, TeamShares shares)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
-        limits(machine, elementBytes), isSerial(isSerial),
+        limits(machine, elementBytes), isSerial(isSerial), shares(shares),
         threads(shares == TeamShares::Equal ? 1 : std::max(machine.threads, kFewThreads)),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
@@ -103,6 +105,7 @@ public:
         return *inScratch;
     }
     choosePacked();
+    chooseSmaller();
     return inScratch && costOf(*inScratch).seconds() < kClearly * costOf(choice).seconds()
                ? *inScratch
                : choice;
@@ -118,6 +121,20 @@ private:
     evenParts(&Chooser::completePacked);
     if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
+  }
+
+  /// Takes blocks for smaller caches if they are much faster: others of the dims then are whole,
+  /// or there are enough tasks without packing something several times.
+  void chooseSmaller() {
+    if (isForOneThread(dims))
+      return;
+    for (const int64_t parts : {2, 4}) {
+      Chooser smaller(dims, type, machine, isSerial, maySplitSums, shares);
+      smaller.limits.divide(parts);
+      smaller.choosePacked();
+      if (costOf(smaller.choice).seconds() < kMuchFaster * costOf(choice).seconds())
+        choice = smaller.choice;
+    }
   }
 
   void chooseUnevenParts() {
@@ -452,8 +469,9 @@ private:
   ElementType type;
   const Machine &machine;
   int64_t elementBytes;
-  const BlockLimits limits;
+  BlockLimits limits;
   bool isSerial;
+  TeamShares shares;
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
   DimCounts leastBatch;   ///< by dim: indices of a batch that make runs which are not short
@@ -481,6 +499,11 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
   constexpr int64_t kBytesOfMany = 64; // Such vectors come with registers for many sums.
   hasFewRegisters = machine.vectorBytes < kBytesOfMany;
+}
+
+void BlockLimits::divide(int64_t parts) {
+  for (int64_t *bytes : {&leftBytes, &streamedLeftBytes, &rightBytes})
+    *bytes /= parts;
 }
 
 double BlockLimits::fullness(int64_t rows) const {

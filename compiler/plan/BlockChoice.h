@@ -69,6 +69,8 @@ struct BlockLimits {
   static constexpr int64_t kMostM = 2048;
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
+  /// Leaves one of so many parts of the caches.
+  void divide(int64_t parts);
   /// Elements of a vector.
   int64_t lanes() const { return panelRows / tiles::kPanelVectors; }
   /// The share of the lanes that are full in vectors of so many rows.
