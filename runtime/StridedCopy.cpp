@@ -11,6 +11,7 @@
 #include "CopyTiles.h"
 #include "NarrowTranspose.h"
 #include "PermutedRuns.h"
+#include "PieceTable.h"
 #include "ShortRuns.h"
 
 #include <omp.h>
@@ -171,6 +172,8 @@ public:
   explicit TileCopy(LoopNest tile) noexcept : nest(tile) {
     if (const auto found = findShortRuns<T>(nest, kSteps, false))
       runs.emplace(nest, *found);
+    else if (PieceTable<T>::isFor(nest))
+      pieces.emplace(PieceTable<T>::template takeFrom<Op>(nest));
     else
       work = takeInnermost<T, Op>(nest, false, true);
   }
@@ -180,14 +183,17 @@ public:
     forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
       if (runs)
         runs->template copy<Op>(target + to, scratch + from, 0, lines);
+      else if (pieces)
+        pieces->copy(target + to, scratch + from);
       else
         work.kernel(target + to, scratch + from, work.inner, work.outer, 0, lines);
     });
   }
 
 private:
-  LoopNest nest; ///< around the runs or the innermost loops
+  LoopNest nest; ///< around the runs, the pieces or the innermost loops
   std::optional<ShortRuns<T>> runs;
+  std::optional<PieceTable<T>> pieces;
   Innermost<T> work;
 };
 
@@ -195,6 +201,15 @@ template <class T, class Op>
 [[gnu::noinline]] // Small copies need no stack for a tile.
 void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
   tiles.template run<TileCopy<T, Op>>(target, source);
+}
+
+template <class T, class Op>
+[[gnu::noinline]] // Other copies need no stack for a table.
+void runPieces(T *target, const T *source, LoopNest &nest) noexcept {
+  const auto pieces = PieceTable<T>::template takeFrom<Op>(nest);
+  nest.sortForBoth();
+  forEachStep(nest.loops(),
+              [&](int64_t to, int64_t from) { pieces.copy(target + to, source + from); });
 }
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
@@ -209,6 +224,8 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   if (isForTiles<T, Op>(nest, origin))
     if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
       return runTiles<T, Op>(target, source, tiles);
+  if (!Op::isPastCaches && PieceTable<T>::isFor(nest))
+    return runPieces<T, Op>(target, source, nest);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
   if (origin == Origin::Memory) // The target is in a cache.
     nest.sortForSource(kCacheLine<T>);

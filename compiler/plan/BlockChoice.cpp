@@ -58,6 +58,8 @@ constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
+/// Tasks for each thread without which operands are read in parts of lines.
+constexpr int64_t kTasksAtLeast = 3;
 /// Blocks of the sums for each thread with which they may be shared instead.
 constexpr int64_t kSumsOfMany = 8;
 /// The shortest sides to which blocks are cut for that.
@@ -90,7 +92,8 @@ public:
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
-        maySplitSums(maySplitSums), leastBatch(dims.size(), 1), block(dims) {}
+        maySplitSums(maySplitSums), leastBatch(dims.size(), 1), lineOfBatch(dims.size(), 1),
+        block(dims) {}
 
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
@@ -123,8 +126,9 @@ private:
       takeWholePanels();
   }
 
-  /// Takes blocks for smaller caches if they are much faster: others of the dims then are whole,
-  /// or there are enough tasks without packing something several times.
+  /// Takes blocks for smaller caches if they are much faster, without shorter runs of operands:
+  /// others of the dims then are whole, or there are enough tasks without packing something several
+  /// times.
   void chooseSmaller() {
     if (isForOneThread(dims))
       return;
@@ -132,9 +136,21 @@ private:
       Chooser smaller(dims, type, machine, isSerial, maySplitSums, shares);
       smaller.limits.divide(parts);
       smaller.choosePacked();
-      if (costOf(smaller.choice).seconds() < kMuchFaster * costOf(choice).seconds())
+      if (hasSuchRuns(smaller.choice) &&
+          costOf(smaller.choice).seconds() < kMuchFaster * costOf(choice).seconds())
         choice = smaller.choice;
     }
+  }
+
+  /// Whether other blocks read as long runs of operands, in batches of as many products.
+  bool hasSuchRuns(const BlockChoice &other) const {
+    const auto hasSuchRun = [&](Role role) {
+      return dims.run(role, other.counts) >= dims.run(role, choice.counts);
+    };
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass == DimClass::C && other.counts[dim] != choice.counts[dim])
+        return false;
+    return hasSuchRun(Role::A) && hasSuchRun(Role::B);
   }
 
   void chooseUnevenParts() {
@@ -377,6 +393,7 @@ private:
       if (dimClass == DimClass::C) {
         block.even(dim);
         leastBatch[dim] = std::max(leastBatch[dim], ceilDiv(kRunBytes / elementBytes, run));
+        lineOfBatch[dim] = std::max(lineOfBatch[dim], ceilDiv(kLineBytes / elementBytes, run));
       }
       if (block.counts[dim] < dims.extent(dim))
         return;
@@ -428,7 +445,9 @@ private:
     if (choice.sumsInParallel)
       return;
     block.counts = shrunk;
-    while (2 * block.tasks() < enoughTasks && halveBatch(DimCounts(dims.size(), 1)))
+    while (2 * block.tasks() < enoughTasks && halveBatch(lineOfBatch))
+      ;
+    while (block.tasks() < kTasksAtLeast * threads && halveBatch(DimCounts(dims.size(), 1)))
       ;
   }
 
@@ -475,6 +494,7 @@ private:
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
   DimCounts leastBatch;   ///< by dim: indices of a batch that make runs which are not short
+  DimCounts lineOfBatch;  ///< the same, that make lines
   bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
   BlockCounts block;
   BlockChoice choice;
