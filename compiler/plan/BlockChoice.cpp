@@ -76,8 +76,11 @@ constexpr int64_t kManySums = 3;
 constexpr int64_t kMostShortened = 512, kManyColumns = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
-/// The share of the time of packed blocks that those of a result through scratch
-/// must take at most where the estimate decides, which knows copies in the caches less well.
+/// Eighths of the second-level cache for the blocks of a result through scratch: with room for
+/// others, and as many as may be, where that saves packing something several times.
+constexpr int64_t kUsualScratch = 3, kLargeScratch = 6;
+/// The share of the time of packed blocks that those of a result through scratch must take at most
+/// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
 /// The share of their time that blocks for smaller caches must take at most.
 constexpr double kMuchFaster = 0.8;
@@ -100,18 +103,18 @@ public:
                                      isSerial ? 1 : enoughTasks))
       return std::move(*fetched);
     std::optional<BlockChoice> inScratch;
-    if (const auto written = writtenBlocks()) {
-      Chooser other = *this;
-      other.chooseWritten(written->counts);
-      inScratch = other.choice;
+    if (const auto written = writtenBlocks(kUsualScratch)) {
+      inScratch = blocksThroughScratch(*written);
+      if (const auto larger = writtenBlocks(kLargeScratch))
+        takeIfFaster(*inScratch, blocksThroughScratch(*larger), kClearly);
       if (written->areMostlyWritten)
         return *inScratch;
     }
     choosePacked();
     chooseSmaller();
-    return inScratch && costOf(*inScratch).seconds() < kClearly * costOf(choice).seconds()
-               ? *inScratch
-               : choice;
+    if (inScratch)
+      takeIfFaster(choice, *inScratch, kClearly);
+    return choice;
   }
 
 private:
@@ -136,9 +139,8 @@ private:
       Chooser smaller(dims, type, machine, isSerial, maySplitSums, shares);
       smaller.limits.divide(parts);
       smaller.choosePacked();
-      if (hasSuchRuns(smaller.choice) &&
-          costOf(smaller.choice).seconds() < kMuchFaster * costOf(choice).seconds())
-        choice = smaller.choice;
+      if (hasSuchRuns(smaller.choice))
+        takeIfFaster(choice, smaller.choice, kMuchFaster);
     }
   }
 
@@ -271,11 +273,24 @@ private:
     return blockCost(dims, type, machine, blocks, threads);
   }
 
-  std::optional<WrittenBlocks> writtenBlocks() const {
+  /// Takes other blocks if they take less than a share of the time.
+  void takeIfFaster(BlockChoice &taken, const BlockChoice &other, double share) const {
+    if (costOf(other).seconds() < share * costOf(taken).seconds())
+      taken = other;
+  }
+
+  /// \param eighths of the second-level cache for all blocks of a task together
+  std::optional<WrittenBlocks> writtenBlocks(int64_t eighths) const {
     if (isSerial)
       return std::nullopt;
     return einsumc::writtenBlocks(dims, elementBytes, limits.lanes(),
-                                  3 * limits.leftBytes / 4 / elementBytes, enoughTasks);
+                                  eighths * limits.leftBytes / 4 / elementBytes, enoughTasks);
+  }
+
+  BlockChoice blocksThroughScratch(const WrittenBlocks &written) const {
+    Chooser other = *this;
+    other.chooseWritten(written.counts);
+    return other.choice;
   }
 
   void chooseWritten(const DimCounts &counts) {
@@ -501,34 +516,6 @@ private:
 };
 
 } // namespace
-
-BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
-  // The second level belongs to a core: half of it leaves room for tiles of R and C.
-  constexpr int64_t kUsual = 512 << 10;
-  const int64_t cache =
-      machine.caches.size() < 2 ? kUsual : machine.caches[1].bytes / machine.threads;
-  leftBytes = std::clamp(cache / 2, kUsual / 8, 2 * kUsual);
-  // What does not fit the second level comes from the last one, unless that is as slow as memory.
-  const bool hasFastLast =
-      machine.caches.size() < 3 || machine.lastFastCache() == &machine.caches.back();
-  streamedLeftBytes = hasFastLast ? std::max(5 * cache / 2, leftBytes) : leftBytes;
-  isRightFar = !hasFastLast;
-  // The last level is shared.
-  const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
-  rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
-  panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
-  constexpr int64_t kBytesOfMany = 64; // Such vectors come with registers for many sums.
-  hasFewRegisters = machine.vectorBytes < kBytesOfMany;
-}
-
-void BlockLimits::divide(int64_t parts) {
-  for (int64_t *bytes : {&leftBytes, &streamedLeftBytes, &rightBytes})
-    *bytes /= parts;
-}
-
-double BlockLimits::fullness(int64_t rows) const {
-  return toDouble(rows) / toDouble(roundUp(rows, lanes()));
-}
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
                          bool isSerial, bool maySplitSums, TeamShares shares) {
