@@ -77,7 +77,7 @@ constexpr int64_t kMostShortened = 512, kManyColumns = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// Eighths of the second-level cache for the blocks of a result through scratch: with room for
-/// others, and as many as may be, where that saves packing something several times.
+/// others, and as many as may be.
 constexpr int64_t kUsualScratch = 3, kLargeScratch = 6;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
 /// where the estimate decides, which knows copies in the caches less well.
@@ -105,8 +105,8 @@ public:
     std::optional<BlockChoice> inScratch;
     if (const auto written = writtenBlocks(kUsualScratch)) {
       inScratch = blocksThroughScratch(*written);
-      if (const auto larger = writtenBlocks(kLargeScratch))
-        takeIfFaster(*inScratch, blocksThroughScratch(*larger), kClearly);
+      if (packsAgain(*inScratch))
+        takeLargerScratch(*inScratch);
       if (written->areMostlyWritten)
         return *inScratch;
     }
@@ -285,6 +285,22 @@ private:
       return std::nullopt;
     return einsumc::writtenBlocks(dims, elementBytes, limits.lanes(),
                                   eighths * limits.leftBytes / 4 / elementBytes, enoughTasks);
+  }
+
+  /// Whether there are several blocks of both sides, so that an operand is packed for each of the
+  /// other one's.
+  static bool packsAgain(const BlockChoice &blocks) {
+    return blocks.mBlocks > 1 && blocks.nBlocks > 1;
+  }
+
+  /// Takes blocks with more room if an operand then is packed once.
+  void takeLargerScratch(BlockChoice &blocks) const {
+    const auto larger = writtenBlocks(kLargeScratch);
+    if (!larger)
+      return;
+    const BlockChoice other = blocksThroughScratch(*larger);
+    if (!packsAgain(other))
+      takeIfFaster(blocks, other, kClearly);
   }
 
   BlockChoice blocksThroughScratch(const WrittenBlocks &written) const {
