@@ -271,13 +271,14 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
 
 /// Rows of a transpose that go through registers together: as many as fill a vector, fewer where
 /// fewer are \p left. The last ones may begin earlier, with some that others have, if they
-/// \p mayOverlap. None: fewer are left than go through registers.
+/// \p mayOverlap.
+/// \pre \p extent is at least kQuarter, and \p left a multiple of it unless they may
 template <class T>
 int64_t rowsTogether(int64_t left, int64_t extent, int64_t most, bool mayOverlap) {
   int64_t rows = most;
-  while (rows > 1 && (rows > extent || (mayOverlap ? rows / 2 >= left : rows > left)))
+  while (rows > kQuarter<T> && (rows > extent || (mayOverlap ? rows / 2 >= left : rows > left)))
     rows /= 2;
-  return rows < kQuarter<T> ? (mayOverlap ? kQuarter<T> : 0) : rows;
+  return rows;
 }
 
 /// Transposes \p rows rows from columns \p begin to \p end of \p extent, the last of which may

@@ -14,7 +14,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -77,7 +76,7 @@ public:
       const std::span<const int64_t> extents(tile.extents.data(), count);
       if (!copy || !std::equal(extents.begin(), extents.end(), copied.begin())) {
         copy.emplace(nestOf(extents));
-        copied = tile.extents;
+        std::copy(extents.begin(), extents.end(), copied.begin());
       }
       (*copy)(target + tile.begin.to, static_cast<const T *>(scratch));
     };

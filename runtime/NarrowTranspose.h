@@ -88,8 +88,8 @@ void transposeFewRows(T *__restrict target, const T *__restrict source, const Lo
     write(std::min(column, columns - kSize));
 }
 
-/// The same for two to kPacket - 1 columns of the source, which become as few rows: what
-/// lies behind the columns is read with them, but for the last ones.
+/// The same for a few columns of the source, fewer than `transpose` takes, which become as few
+/// rows: what lies behind the columns is read with them, but for the last ones.
 /// \pre y.extent is Columns, x.to and y.from are 1, and x.extent is at least kPacket
 template <class T, class Op, int Columns>
 void transposeFewColumns(T *__restrict target, const T *__restrict source, const Loop &x,
@@ -124,26 +124,25 @@ void transposeFewColumns(T *__restrict target, const T *__restrict source, const
 /// The kernel that goes through registers, as `transpose` does, if a side has the elements of a
 /// packet and the other a few at least; else none.
 template <class T, class Op> CopyKernel<T> transposingKernel(const Loop &x, const Loop &y) {
-  constexpr int64_t kSize = kPacket<T>;
+  constexpr int kSize = kPacket<T>, kLeastY = Op::isPastCaches ? kSize : kQuarter<T>;
   if (x.to != 1 || y.from != 1)
     return nullptr;
-  const int64_t leastY = Op::isPastCaches ? kSize : kQuarter<T>;
-  if (x.extent >= kSize && y.extent >= leastY)
+  if (x.extent >= kSize && y.extent >= kLeastY)
     return transpose<T, Op>;
-  if constexpr (Op::isIdempotent && kSize > 2) {
-    using Few = std::make_integer_sequence<int, kSize - 2>;
-    const auto choose = [&]<int... E>(std::integer_sequence<int, E...>) -> CopyKernel<T> {
-      static constexpr CopyKernel<T> kFewRows[] = {transposeFewRows<T, Op, E + 2>...};
-      static constexpr CopyKernel<T> kFewColumns[] = {transposeFewColumns<T, Op, E + 2>...};
-      if (x.extent >= 2 && y.extent >= kSize)
-        return kFewRows[x.extent - 2];
-      if (y.extent >= 2 && x.extent >= kSize)
-        return kFewColumns[y.extent - 2];
-      return nullptr;
+  CopyKernel<T> found = nullptr;
+  if constexpr (Op::isIdempotent) {
+    const auto chooseRows = [&]<int... E>(std::integer_sequence<int, E...>) {
+      ((x.extent == E + 2 ? void(found = transposeFewRows<T, Op, E + 2>) : void()), ...);
     };
-    return choose(Few());
+    const auto chooseColumns = [&]<int... E>(std::integer_sequence<int, E...>) {
+      ((y.extent == E + 2 ? void(found = transposeFewColumns<T, Op, E + 2>) : void()), ...);
+    };
+    if (y.extent >= kSize)
+      chooseRows(std::make_integer_sequence<int, kSize - 2>());
+    else if (x.extent >= kSize)
+      chooseColumns(std::make_integer_sequence<int, kLeastY - 2>());
   }
-  return nullptr;
+  return found;
 }
 
 /// A transpose in a near cache.

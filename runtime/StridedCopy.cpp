@@ -224,7 +224,7 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   if (isForTiles<T, Op>(nest, origin))
     if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
       return runTiles<T, Op>(target, source, tiles);
-  if (!Op::isPastCaches && PieceTable<T>::isFor(nest))
+  if (!Op::isPastCaches && origin == Origin::Anywhere && PieceTable<T>::isFor(nest))
     return runPieces<T, Op>(target, source, nest);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
   if (origin == Origin::Memory) // The target is in a cache.

@@ -58,7 +58,7 @@ constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
-/// Tasks for each thread without which operands are read in parts of lines.
+/// Fewer tasks for each thread are worth reading operands in parts of lines.
 constexpr int64_t kTasksAtLeast = 3;
 /// Blocks of the sums for each thread with which they may be shared instead.
 constexpr int64_t kSumsOfMany = 8;
@@ -82,7 +82,7 @@ constexpr int64_t kUsualScratch = 3, kLargeScratch = 6;
 /// The share of the time of packed blocks that those of a result through scratch must take at most
 /// where the estimate decides, which knows copies in the caches less well.
 constexpr double kClearly = 0.9;
-/// The share of their time that blocks for smaller caches must take at most.
+/// The share of the usual packed blocks' time that those for smaller caches must take at most.
 constexpr double kMuchFaster = 0.8;
 
 class Chooser {
@@ -129,11 +129,10 @@ private:
       takeWholePanels();
   }
 
-  /// Takes blocks for smaller caches if they are much faster, without shorter runs of operands:
-  /// others of the dims then are whole, or there are enough tasks without packing something several
-  /// times.
+  /// Takes blocks for smaller caches if they are much faster, as an operand is packed less often,
+  /// without shorter runs.
   void chooseSmaller() {
-    if (isForOneThread(dims))
+    if (!packsAgain(choice) || isForOneThread(dims))
       return;
     for (const int64_t parts : {2, 4}) {
       Chooser smaller(dims, type, machine, isSerial, maySplitSums, shares);
@@ -144,7 +143,7 @@ private:
     }
   }
 
-  /// Whether other blocks read as long runs of operands, in batches of as many products.
+  /// Whether other blocks have as long runs of all tensors, in batches of as many products.
   bool hasSuchRuns(const BlockChoice &other) const {
     const auto hasSuchRun = [&](Role role) {
       return dims.run(role, other.counts) >= dims.run(role, choice.counts);
@@ -152,7 +151,7 @@ private:
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (dims[dim].dimClass == DimClass::C && other.counts[dim] != choice.counts[dim])
         return false;
-    return hasSuchRun(Role::A) && hasSuchRun(Role::B);
+    return hasSuchRun(Role::A) && hasSuchRun(Role::B) && hasSuchRun(Role::C);
   }
 
   void chooseUnevenParts() {
@@ -460,8 +459,8 @@ private:
   }
 
   /// Gives the threads enough blocks of the sums if there are as many, else of the result, or at
-  /// last shorter ones of the sums, or of a batch along which operands are then read in parts of
-  /// lines.
+  /// last shorter ones of the sums, or of a batch along which operands are then read in lines, and
+  /// in parts of lines if there still are very few.
   void shareWork() {
     const bool maySplit = maySplitSums && dims.elements(Role::C) <= kPrivateResult;
     choice.sumsInParallel = maySplit && block.blocksOf(DimClass::K) >= enoughSums;
@@ -478,7 +477,9 @@ private:
     block.counts = shrunk;
     while (2 * block.tasks() < enoughTasks && halveBatch(lineOfBatch))
       ;
-    while (block.tasks() < kTasksAtLeast * threads && halveBatch(DimCounts(dims.size(), 1)))
+    const int64_t needed =
+        std::min(enoughTasks / 2, kTasksAtLeast * std::max(machine.threads, kFewThreads));
+    while (block.tasks() < needed && halveBatch(DimCounts(dims.size(), 1)))
       ;
   }
 

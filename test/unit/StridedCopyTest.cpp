@@ -402,6 +402,16 @@ TYPED_TEST(StridedCopyTest, TransposesFromMemory) {
       }
 }
 
+/// Of rows so far apart that they compete for the same places of a cache.
+TYPED_TEST(StridedCopyTest, TransposesOfCompetingRows) {
+  constexpr auto kWay = static_cast<int64_t>(4096 / sizeof(TypeParam));
+  for (const int64_t rows : {4, 5, 8, 9, 13, 17, 31, 45, 65})
+    for (const int64_t columns : {2, 4, 5, 7, 9, 18}) {
+      this->expectCopy({{rows, 1, kWay}, {columns, rows + 1, 1}}, serialCopy<TypeParam>);
+      this->expectAdd({{rows, 1, kWay}, {columns, rows + 1, 1}});
+    }
+}
+
 TYPED_TEST(StridedCopyTest, TransposesBeyondTheCaches) {
   this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, serialCopy<TypeParam>);
   this->expectCopy({{1504, 1600, 1}, {1600, 1, 1504}}, parallelCopy<TypeParam>);
@@ -488,8 +498,8 @@ TYPED_TEST(StridedCopyTest, RowsAndColumnsShorterThanLines) {
 
 /// Short pieces that are neighbours in both.
 TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
-  for (const int64_t piece : {2, 3, 7, 11, 15})
-    for (const int64_t rows : {5, 9, 16}) {
+  for (const int64_t piece : {2, 3, 7, 11, 15, 16})
+    for (const int64_t rows : {5, 9, 15, 16}) {
       const std::vector<CopyLoop> loops = {{piece, 1, 1},
                                            {rows, piece, 12 * piece},
                                            {12, rows * piece, piece},
@@ -498,6 +508,28 @@ TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
       this->expectCopy(loops, pastCaches<TypeParam>);
       this->expectAdd(loops);
     }
+}
+
+/// In so many short loops that no list has all of them, some of which stay on one element of the
+/// target, and by tiles.
+TYPED_TEST(StridedCopyTest, PiecesInShortLoops) {
+  for (const int64_t piece : {2, 3, 5, 9, 13})
+    for (const int64_t short1 : {3, 7, 15})
+      for (const int64_t gap : {0, 3}) {
+        const int64_t row = piece + gap, rows = short1 * piece, block = 4 * (rows + gap);
+        const std::vector<CopyLoop> loops = {{piece, 1, 1},
+                                             {short1, piece, 5 * 4 * 7 * row},
+                                             {4, rows + gap, row},
+                                             {5, block, 4 * row},
+                                             {7, 5 * block, 5 * 4 * row},
+                                             {3, 7 * 5 * block, short1 * 5 * 4 * 7 * row + 1}};
+        this->expectCopy(loops, serialCopy<TypeParam>);
+        this->expectCopy(loops, fromMemory<TypeParam>);
+        this->expectAdd(loops);
+        std::vector<CopyLoop> sums = loops;
+        sums[2].to = 0;
+        this->expectAdd(sums);
+      }
 }
 
 TYPED_TEST(StridedCopyTest, ShortLoopsBeyondTheCaches) {
