@@ -11,6 +11,7 @@
 #include "compiler/plan/BlockCounts.h"
 #include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/FetchedBlocks.h"
+#include "compiler/plan/GrowBlock.h"
 #include "compiler/plan/TaskLoops.h"
 #include "compiler/plan/WrittenBlocks.h"
 
@@ -27,34 +28,6 @@ namespace einsumc {
 
 namespace {
 
-constexpr int64_t kFewColumns = BlockLimits::kFewColumns;
-/// Bytes of a block of L along m that are enough: a larger block rather has longer sums, so that C
-/// is read and written less often.
-constexpr int64_t kEnoughBytesM = 512;
-/// Elements of a block along k that a block of L with many rows has nevertheless: it then comes in
-/// part from the third-level cache.
-constexpr int64_t kLeastK = 384;
-/// Elements of a block along m and n: beyond these, longer ones gain nothing.
-constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
-/// What many sums are a multiple of.
-constexpr int64_t kStepK = 16;
-/// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
-/// where there is room, more. Rows of C are written past the caches or stay in them, so whole
-/// panels do; single cache lines come slowly from memory, so what is read has longer ones, the more
-/// so the less often it is used.
-constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockCounts::kWrittenRow;
-constexpr int64_t kLongRow = 64;
-constexpr int64_t kReadRow = 96, kReusedRow = 48;
-constexpr int64_t kManyUses = 192;
-/// Bytes of a tensor that should lie next to each other in a block, over several dims if need be:
-/// pages of memory are opened for longer pieces than cache lines.
-constexpr int64_t kRunBytes = 512;
-/// The same of a large operand that is used few times, and what comes first.
-constexpr int64_t kFarRunBytes = 4096, kLineBytes = 64;
-/// Shares of all tensors that are large, and that are worth runs of some cache lines, or one.
-constexpr double kLargeShare = 0.25, kSmallShare = 0.0625;
-/// Sums and columns for which a batch of products leaves room in a block.
-constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
@@ -62,13 +35,9 @@ constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
 constexpr int64_t kTasksAtLeast = 3;
 /// Blocks of the sums for each thread with which they may be shared instead.
 constexpr int64_t kSumsOfMany = 8;
-/// The shortest sides to which blocks are cut for that.
-constexpr int64_t kLeastN = 96;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
 /// through all sums; with smaller ones the threads should keep what they have packed.
 constexpr int64_t kLongSide = 384;
-/// The same of blocks of C that would be added to in short runs, and are summed in scratch instead.
-constexpr int64_t kLongSideOfSums = 256;
 /// So many blocks of the sums are many.
 constexpr int64_t kManySums = 3;
 /// Sums of up to so many elements are made shorter, by half at most, for the sake of blocks with so
@@ -95,8 +64,7 @@ public:
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
-        maySplitSums(maySplitSums), leastBatch(dims.size(), 1), lineOfBatch(dims.size(), 1),
-        block(dims) {}
+        maySplitSums(maySplitSums), block(dims) {}
 
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
@@ -155,7 +123,7 @@ private:
   }
 
   void chooseUnevenParts() {
-    chooseSides();
+    batch = growBlock(dims, limits, elementBytes, isForSums, block);
     if (!isSerial && block.tasks() < enoughTasks)
       shareWork();
     completePacked();
@@ -190,8 +158,9 @@ private:
     const std::size_t first = order[0], second = order[1];
     if (block.counts[first] == dims.extent(first))
       return;
-    const int64_t count = countOfFullPanels(dims.extent(first), dims.extent(second), kShortestRow,
-                                            limits.panelRows, limits.lanes());
+    const int64_t count =
+        countOfFullPanels(dims.extent(first), dims.extent(second), BlockCounts::kShortestRow,
+                          limits.panelRows, limits.lanes());
     const int64_t rows = block.counts[first] * block.counts[second];
     const int64_t inPanel = limits.panelRows / count;
     DimCounts filled = block.counts;
@@ -245,7 +214,8 @@ private:
     choice.columnTogether = columnTogether(dims, choice, limits, elementBytes);
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross(dims, choice, limits);
     choice.sumsInScratch = false; // Until it is known how tiles would get into C.
-    choice.sumsInScratch = std::min(choice.m, choice.n) >= kLongSideOfSums && shouldSumInScratch();
+    choice.sumsInScratch =
+        std::min(choice.m, choice.n) >= BlockLimits::kLongSideOfSums && shouldSumInScratch();
     choice.sumsInside = choice.sumsInside || choice.sumsInScratch;
   }
 
@@ -314,150 +284,6 @@ private:
     evenParts(&Chooser::takeCounts);
   }
 
-  /// Panels and vectors of rows.
-  BlockCounts::Steps rowSteps() const { return {limits.panelRows, limits.lanes()}; }
-
-  void chooseSides() {
-    // A block of L that is transposed on its way must have room for rows of both sides.
-    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
-    int64_t leftElements =
-        (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
-    int64_t mostK = longestSums();
-    if (isForSums)
-      mostK = std::min(mostK, limits.leftBytes / elementBytes / kLongSideOfSums);
-    growFarRuns(leftElements);
-    leftElements /= block.sizeOf(DimClass::C);
-    const int64_t rowsAtLeast =
-        std::max({rowsOfLeft(), rowsToFill(dims, limits), block.sizeOf(DimClass::M)});
-    const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
-    growRows(DimClass::K, {Role::B, Role::A}, sums);
-    block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
-    block.fill(DimClass::K, Role::B, sums, {kStepK});
-    choice.k = block.sizeOf(DimClass::K);
-    const int64_t rows = std::max(leftElements / choice.k, limits.panelRows);
-    growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
-    block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
-    block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps());
-    // Sums in scratch stay in the third-level cache, too.
-    const int64_t inColumn = isForSums ? std::max(choice.k, block.sizeOf(DimClass::M)) : choice.k;
-    const int64_t columns = std::clamp(
-        limits.rightBytes / elementBytes / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
-    growRows(DimClass::N, {Role::C, Role::B}, columns);
-    block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
-    block.fill(DimClass::N, Role::C, columns, {tiles::kStepN});
-  }
-
-  /// Elements of a block along k. Where a large R comes from memory, which has to be fetched ahead,
-  /// the second-level cache must have more room for its tiles beside L.
-  int64_t longestSums() const {
-    const int64_t most = limits.leftBytes / kEnoughBytesM;
-    const bool isFar = limits.isRightFar && dims.extentOf(DimClass::M) >= kMostM &&
-                       dims.extentOf(DimClass::N) >= kMostN;
-    return isFar && dims.extentOf(DimClass::K) > most ? 2 * most / 3 : most;
-  }
-
-  /// The elements that a block should have of a dim along which a tensor is contiguous.
-  int64_t rowOf(DimClass dimClass, std::size_t dim) const {
-    if (dims.isUnit(Role::C, dim))
-      return kWrittenRow;
-    const int64_t uses = dims.extentOf(dimClass == DimClass::M ? DimClass::N : DimClass::M);
-    return uses <= kFewColumns ? kReadRow : uses < kManyUses ? kReusedRow : kShortestRow;
-  }
-
-  /// Elements of a block of L along m with rows of all dims along which it or C is contiguous.
-  int64_t rowsOfLeft() const {
-    int64_t product = 1;
-    for (const std::size_t dim : block.contiguousDims(DimClass::M, {Role::C, Role::A}))
-      product *= std::min(dims.extent(dim), rowOf(DimClass::M, dim));
-    return product;
-  }
-
-  /// Takes rows of the dims along which one of the roles' tensors is contiguous, up to a number of
-  /// elements.
-  void growRows(DimClass dimClass, std::initializer_list<Role> roles, int64_t most) {
-    const DimIndices contiguous = block.contiguousDims(dimClass, roles);
-    for (const std::size_t dim : contiguous)
-      block.grow(dim, kShortestRow, most);
-    for (const std::size_t dim : contiguous)
-      block.grow(dim, rowOf(dimClass, dim), most);
-    for (const std::size_t dim : contiguous)
-      block.grow(dim, kLongRow, most);
-  }
-
-  /// Takes indices of dims of all classes that make runs of operands which are long enough for the
-  /// processor to fetch them from memory by itself, if the operands are large and used too seldom
-  /// for the time of that not to matter: by turns up to ever longer ones. Lines of C come first,
-  /// as blocks of it are written in shorter runs otherwise.
-  void growFarRuns(int64_t leftElements) {
-    const auto isFar = [&](Role role, int64_t bytes) {
-      const int64_t uses = dims.extentOf(role == Role::A ? DimClass::N : DimClass::M);
-      const int64_t few = bytes <= kLineBytes ? kManyUses : bytes <= kRunBytes ? kManyUses / 2 : 0;
-      const double share = uses < few ? kSmallShare : kLargeShare;
-      return uses < kManyUses && dims.elements(role) >= share * dims.footprint();
-    };
-    if (!isFar(Role::A, kLineBytes) && !isFar(Role::B, kLineBytes))
-      return;
-    for (const int64_t bytes : {kLineBytes, kRunBytes, kFarRunBytes}) {
-      if (bytes <= (isLarge(Role::C) ? kRunBytes : kLineBytes))
-        growRun(Role::C, bytes / elementBytes, leftElements);
-      for (const Role role : {Role::A, Role::B})
-        if (isFar(role, bytes))
-          growRun(role, bytes / elementBytes, leftElements);
-    }
-  }
-
-  bool isLarge(Role role) const { return dims.elements(role) >= kLargeShare * dims.footprint(); }
-
-  void growRun(Role role, int64_t wanted, int64_t leftElements) {
-    int64_t run = 1;
-    for (const std::size_t dim : dims.inOrder(role)) {
-      if (dims.stride(role, dim) != run || run >= wanted)
-        return;
-      const DimClass dimClass = dims[dim].dimClass;
-      // The products of a batch are written one by one here, so it does nothing for C, and harm if
-      // C is larger than a small operand.
-      if (dimClass == DimClass::C &&
-          (role == Role::C || (!isLarge(role) && dims.elements(role) < dims.elements(Role::C))))
-        return;
-      block.grow(dim, ceilDiv(wanted, run), mostOf(dimClass, leftElements));
-      if (dimClass == DimClass::C) {
-        block.even(dim);
-        leastBatch[dim] = std::max(leastBatch[dim], ceilDiv(kRunBytes / elementBytes, run));
-        lineOfBatch[dim] = std::max(lineOfBatch[dim], ceilDiv(kLineBytes / elementBytes, run));
-      }
-      if (block.counts[dim] < dims.extent(dim))
-        return;
-      run *= dims.extent(dim);
-    }
-  }
-
-  /// Elements along a class for which there is room beside those that a block has of the others.
-  int64_t mostOf(DimClass dimClass, int64_t leftElements) const {
-    const auto atLeast = [&](DimClass of, int64_t elements) {
-      return std::max(block.sizeOf(of), std::min(dims.extentOf(of), elements));
-    };
-    // R stays in the second-level cache, too, as it is used as seldom; not for a batch's sake.
-    const int64_t nearRight = limits.leftBytes / elementBytes;
-    const int64_t right = limits.rightBytes / elementBytes;
-    const int64_t c = block.sizeOf(DimClass::C);
-    const int64_t k = atLeast(DimClass::K, c > 1 ? kLeastBatchK : kLeastK);
-    const int64_t m = atLeast(DimClass::M, limits.panelRows);
-    const int64_t n = atLeast(DimClass::N, kLeastN);
-    switch (dimClass) {
-    case DimClass::C: // With sums that are worth a kernel.
-      return std::min(
-          leftElements / (m * atLeast(DimClass::K, kLeastBatchK)),
-          right / (atLeast(DimClass::N, kLeastBatchN) * atLeast(DimClass::K, kLeastBatchK)));
-    case DimClass::K:
-      return std::min(leftElements / (c * m), nearRight / (c * n));
-    case DimClass::M:
-      return std::min(kMostM, leftElements / (c * k));
-    case DimClass::N:
-      return std::min(kMostN, nearRight / (c * k));
-    }
-    return 1;
-  }
-
   /// Gives the threads enough blocks of the sums if there are as many, else of the result, or at
   /// last shorter ones of the sums, or of a batch along which operands are then read in lines, and
   /// in parts of lines if there still are very few.
@@ -475,7 +301,7 @@ private:
     if (choice.sumsInParallel)
       return;
     block.counts = shrunk;
-    while (2 * block.tasks() < enoughTasks && halveBatch(lineOfBatch))
+    while (2 * block.tasks() < enoughTasks && halveBatch(batch.lines))
       ;
     const int64_t needed =
         std::min(enoughTasks / 2, kTasksAtLeast * std::max(machine.threads, kFewThreads));
@@ -486,7 +312,7 @@ private:
   /// Cuts the sums into enough blocks for the team. Returns whether they are long enough.
   bool cutSums() {
     while (block.blocksOf(DimClass::K) < enoughSums)
-      if (!block.halve(DimClass::K, Role::A, kLeastK, {1}))
+      if (!block.halve(DimClass::K, Role::A, BlockLimits::kLeastK, {1}))
         return false;
     return true;
   }
@@ -496,10 +322,10 @@ private:
   /// them.
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
-      if (!halveBatch(leastBatch) &&
+      if (!halveBatch(batch.runs) &&
           !block.halve(DimClass::M, Role::A, std::max(limits.panelRows, rowsToFill(dims, limits)),
-                       rowSteps()) &&
-          !block.halve(DimClass::N, Role::B, kLeastN, {tiles::kStepN}))
+                       rowSteps(limits)) &&
+          !block.halve(DimClass::N, Role::B, BlockLimits::kLeastN, {tiles::kStepN}))
         return;
   }
 
@@ -525,8 +351,7 @@ private:
   TeamShares shares;
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
-  DimCounts leastBatch;   ///< by dim: indices of a batch that make runs which are not short
-  DimCounts lineOfBatch;  ///< the same, that make lines
+  BatchCounts batch;
   bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
   BlockCounts block;
   BlockChoice choice;

@@ -67,6 +67,14 @@ struct BlockLimits {
   static constexpr int64_t kFewColumns = 96;
   /// Elements of a block along m: beyond these, longer ones gain nothing.
   static constexpr int64_t kMostM = 2048;
+  /// Elements of a block along k that a block of L with many rows has nevertheless: it then comes
+  /// in part from the third-level cache.
+  static constexpr int64_t kLeastK = 384;
+  /// The shortest side along n to which blocks are cut for a team.
+  static constexpr int64_t kLeastN = 96;
+  /// With blocks of C so long along m and n sums that would be added to it in short runs add up in
+  /// scratch instead.
+  static constexpr int64_t kLongSideOfSums = 256;
 
   BlockLimits(const Machine &machine, int64_t elementBytes);
   /// Leaves one of so many parts of the caches.

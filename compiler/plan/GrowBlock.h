@@ -1,0 +1,34 @@
+//===- GrowBlock.h - what a block of a contraction has for the caches -------------------------===//
+//
+// Part of einsumc, under the Apache License v2.0.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#ifndef EINSUMC_PLAN_GROWBLOCK_H
+#define EINSUMC_PLAN_GROWBLOCK_H
+
+#include "compiler/plan/BlockChoice.h"
+#include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/WorkDims.h"
+
+namespace einsumc {
+
+/// By dim: indices of a batch that make runs of operands which are not short, and that make lines.
+struct BatchCounts {
+  DimCounts runs, lines;
+};
+
+/// Panels and vectors of rows.
+inline BlockCounts::Steps rowSteps(const BlockLimits &limits) {
+  return {limits.panelRows, limits.lanes()};
+}
+
+/// Grows a block of one index of each dim to what the caches have room for: parts of dims of all
+/// classes that make long runs, then long sums, rows of L and columns of R.
+/// \param isForSums blocks have shorter sums and more rows, for sums in scratch
+BatchCounts growBlock(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
+                      bool isForSums, BlockCounts &block);
+
+} // namespace einsumc
+
+#endif // EINSUMC_PLAN_GROWBLOCK_H
