@@ -46,6 +46,17 @@ using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, co
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
+/// Copies elements that are neighbours in both.
+template <class T, class Op, int Extent>
+void copyPiece(T *__restrict target, const T *__restrict source) {
+  if constexpr (Op::isIdempotent)
+    std::memcpy(target, source, Extent * sizeof(T)); // Whole vectors.
+  else
+#pragma GCC unroll 16
+    for (int e = 0; e < Extent; ++e)
+      target[e] = Op::combine(target[e], source[e]);
+}
+
 template <class T, class Op, int Extent>
 void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &inner,
                   const Loop &outer, int64_t /*ahead*/, LineWriter<T> & /*lines*/) noexcept {
@@ -55,8 +66,8 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
   const auto step = [=](int64_t i, auto innerTo, auto innerFrom) {
     T *const t = target + i * outer.to;
     const T *const s = source + i * outer.from;
-    if constexpr (Op::isIdempotent && std::is_same_v<decltype(innerFrom), One>)
-      std::memcpy(t, s, Extent * sizeof(T)); // Whole vectors.
+    if constexpr (std::is_same_v<decltype(innerFrom), One>)
+      copyPiece<T, Op, Extent>(t, s);
     else
 #pragma GCC unroll 16
       for (int e = 0; e < Extent; ++e)

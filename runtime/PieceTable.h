@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace einsumc {
@@ -36,16 +35,15 @@ public:
 
   /// Takes these loops out of the nest, and what other short ones there is room for.
   /// \pre they are such
-  template <class Op> static PieceTable takeFrom(LoopNest &nest) noexcept {
-    PieceTable table;
-    table.kernel = kernelFor<Op>(nest.take(0).extent);
-    table.to[0] = table.from[0] = 0;
+  template <class Op>
+  PieceTable(LoopNest &nest, Op /*operation*/) noexcept
+      : kernel(kernelFor<Op>(nest.take(0).extent)) {
+    to[0] = from[0] = 0;
     for (std::size_t d = 0; d < nest.loops().size();)
-      if (goesIn(nest.loops()[d], table.count))
-        table.extend(nest.take(d));
+      if (goesIn(nest.loops()[d], count))
+        extend(nest.take(d));
       else
         ++d;
-    return table;
   }
 
   void copy(T *target, const T *source) const noexcept {
@@ -75,16 +73,8 @@ private:
   template <class Op, int Piece>
   static void copyPieces(T *__restrict target, const T *__restrict source, const int64_t *to,
                          const int64_t *from, int64_t count) noexcept {
-    for (int64_t i = 0; i < count; ++i) {
-      T *const t = target + to[i];
-      const T *const s = source + from[i];
-      if constexpr (Op::isIdempotent)
-        std::memcpy(t, s, Piece * sizeof(T)); // Whole vectors.
-      else
-#pragma GCC unroll 16
-        for (int e = 0; e < Piece; ++e)
-          t[e] = Op::combine(t[e], s[e]);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      copyPiece<T, Op, Piece>(target + to[i], source + from[i]);
   }
 
   template <class Op> static Kernel kernelFor(int64_t piece) {

@@ -82,23 +82,27 @@ Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) 
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
-/// Whether a nest has few rows or columns that are transposed, the others being long, and what is
-/// next to these few comes soon: so lines are used up while they are in a near cache.
-template <class T> bool isNarrow(const LoopNest &nest) {
-  constexpr int64_t kLine = kCacheLine<T>, kLong = kLine, kNear = 2 * kLine;
+/// Whether a nest has few rows or columns that are transposed, the others filling lines, and what
+/// is next to these few comes soon: so lines are used up while they are in a near cache. Past the
+/// caches, where ShortRuns write whole lines of shorter rows, these are long.
+template <class T> bool isNarrow(const LoopNest &nest, bool pastCaches) {
+  constexpr int64_t kLine = kCacheLine<T>, kNear = 2 * kLine;
+  const int64_t least = pastCaches ? 4 * kLine : kLine;
   if (nest.loops().size() < 2)
     return false;
   const Loop &x = nest.loops().front(), &y = nest.loops()[innermostInSource(nest.loops())];
   if (x.to != 1 || x.from == 1 || y.from != 1)
     return false;
-  return x.extent < y.extent ? x.extent < kLine && y.extent >= kLong && y.to <= x.extent + kNear
-                             : y.extent < kLine && x.extent >= kLong && x.from <= y.extent + kNear;
+  return x.extent < y.extent ? x.extent < kLine && y.extent >= least && y.to <= x.extent + kNear
+                             : y.extent < kLine && x.extent >= least && x.from <= y.extent + kNear;
 }
 
+/// Runs of several loops, unless registers transpose what is narrow.
 template <class T>
 std::optional<typename ShortRuns<T>::Found> findShortRuns(LoopNest &nest, int64_t leastSteps,
                                                           bool pastCaches) noexcept {
-  return isNarrow<T>(nest) ? std::nullopt : ShortRuns<T>::find(nest, leastSteps, pastCaches);
+  return isNarrow<T>(nest, pastCaches) ? std::nullopt
+                                       : ShortRuns<T>::find(nest, leastSteps, pastCaches);
 }
 
 /// What a copy goes through at a time instead of two loops, if anything.
@@ -163,17 +167,17 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin
   const Innermost<T> work = takeInnermost<T, Op>(rest, false);
   if (work.kernel == transpose<T, Op>)
     return origin == Origin::Memory && isScattered(work, rest);
-  return work.kernel != copyRows<T, Op> && !isNarrow<T>(nest);
+  return work.kernel != copyRows<T, Op> && !isNarrow<T>(nest, false);
 }
 
 /// Copies tiles out of scratch.
 template <class T, class Op> class TileCopy {
 public:
-  explicit TileCopy(LoopNest tile) noexcept : nest(tile) {
+  explicit TileCopy(const LoopNest &tile) noexcept : nest(tile) {
     if (const auto found = findShortRuns<T>(nest, kSteps, false))
       runs.emplace(nest, *found);
     else if (PieceTable<T>::isFor(nest))
-      pieces.emplace(PieceTable<T>::template takeFrom<Op>(nest));
+      pieces.emplace(nest, Op());
     else
       work = takeInnermost<T, Op>(nest, false, true);
   }
@@ -206,7 +210,7 @@ void runTiles(T *target, const T *source, const CopyTiles<T> &tiles) noexcept {
 template <class T, class Op>
 [[gnu::noinline]] // Other copies need no stack for a table.
 void runPieces(T *target, const T *source, LoopNest &nest) noexcept {
-  const auto pieces = PieceTable<T>::template takeFrom<Op>(nest);
+  const PieceTable<T> pieces(nest, Op());
   nest.sortForBoth();
   forEachStep(nest.loops(),
               [&](int64_t to, int64_t from) { pieces.copy(target + to, source + from); });
@@ -224,8 +228,9 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   if (isForTiles<T, Op>(nest, origin))
     if (const CopyTiles<T> tiles(nest.loops()); tiles.isWorthIt())
       return runTiles<T, Op>(target, source, tiles);
-  if (!Op::isPastCaches && origin == Origin::Anywhere && PieceTable<T>::isFor(nest))
-    return runPieces<T, Op>(target, source, nest);
+  if constexpr (!Op::isPastCaches)
+    if (origin == Origin::Anywhere && PieceTable<T>::isFor(nest))
+      return runPieces<T, Op>(target, source, nest);
   Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
   if (origin == Origin::Memory) // The target is in a cache.
     nest.sortForSource(kCacheLine<T>);
