@@ -28,10 +28,19 @@ bool compete(int64_t count, int64_t stride) {
   return count > kWays * (kWayBytes / std::gcd(stride, kWayBytes));
 }
 
+/// Whether all sums of a block are neighbours in R.
+bool areSumsRunOfRight(const WorkDims &dims, const BlockCounts &block) {
+  DimCounts counts = block.counts;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass != DimClass::K)
+      counts[dim] = 1;
+  return dims.run(Role::B, counts) == toDouble(block.sizeOf(DimClass::K));
+}
+
 } // namespace
 
 void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t elementBytes,
-                  BlockChoice &blocks) {
+                  bool mayPackRight, BlockChoice &blocks) {
   const int64_t m = dims.extentOf(DimClass::M);
   const int64_t n = dims.extentOf(DimClass::N);
   const int64_t k = dims.extentOf(DimClass::K);
@@ -40,8 +49,8 @@ void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t eleme
   const bool isBatch = counts.sizeOf(DimClass::C) > 1;
   const bool mInPlace =
       !isBatch && onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
-  const bool nInPlace = !isBatch && onlyK && onlyN && *onlyN < dims.size() &&
-                        (*onlyK == dims.size() || dims.isUnit(Role::B, *onlyK));
+  const bool nInPlace =
+      !isBatch && onlyN && *onlyN < dims.size() && areSumsRunOfRight(dims, counts);
   auto packs = [](bool inPlace, int64_t uses, bool isSlow) {
     return !inPlace || (uses > kFewUses && isSlow);
   };
@@ -49,7 +58,7 @@ void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t eleme
       mInPlace && *onlyK < dims.size() &&
       compete(counts.counts[*onlyK], dims.stride(Role::A, *onlyK) * elementBytes);
   blocks.packsLeft = packs(mInPlace, n, m * k > kSmallOperand || leftCompetes);
-  blocks.packsRight = packs(nInPlace, m, k * n > kSmallOperand);
+  blocks.packsRight = packs(nInPlace, m, mayPackRight && k * n > kSmallOperand);
   const bool isLeftSlower = dims.elements(Role::A) > dims.elements(Role::B) &&
                             dims.runAlong(DimClass::K, Role::A) >= BlockCounts::kShortestRow;
   blocks.sumsAsIn = blocks.packsLeft && blocks.packsRight && isLeftSlower ? Role::A : Role::B;

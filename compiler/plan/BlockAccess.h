@@ -14,9 +14,10 @@
 namespace einsumc {
 
 /// Chooses which operands are packed and the tensors whose order of dims blocks have.
+/// \param mayPackRight else R is packed only if it cannot be read in place
 /// \param blocks has the number of blocks along k
 void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t elementBytes,
-                  BlockChoice &blocks);
+                  bool mayPackRight, BlockChoice &blocks);
 
 } // namespace einsumc
 

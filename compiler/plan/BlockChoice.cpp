@@ -10,6 +10,7 @@
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockCounts.h"
 #include "compiler/plan/BlockPanels.h"
+#include "compiler/plan/BlocksInPlace.h"
 #include "compiler/plan/FetchedBlocks.h"
 #include "compiler/plan/GrowBlock.h"
 #include "compiler/plan/TaskLoops.h"
@@ -64,7 +65,8 @@ public:
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
-        maySplitSums(maySplitSums), block(dims) {}
+        maySplitSums(maySplitSums), batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)},
+        block(dims) {}
 
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
@@ -80,6 +82,8 @@ public:
     }
     choosePacked();
     chooseSmaller();
+    if (const auto inPlace = blocksInPlace())
+      takeIfFaster(choice, *inPlace, kClearly);
     if (inScratch)
       takeIfFaster(choice, *inScratch, kClearly);
     return choice;
@@ -210,7 +214,7 @@ private:
   void completePacked() {
     takeCounts();
     choice.sumsInside = choice.m >= kLongSide && choice.n >= kLongSide && !choice.sumsInParallel;
-    chooseAccess(dims, block, elementBytes, choice);
+    chooseAccess(dims, block, elementBytes, mayPackRight, choice);
     choice.columnTogether = columnTogether(dims, choice, limits, elementBytes);
     choice.panelsAcross = choice.columnTogether == 0 && shouldGoAcross(dims, choice, limits);
     choice.sumsInScratch = false; // Until it is known how tiles would get into C.
@@ -270,6 +274,18 @@ private:
     const BlockChoice other = blocksThroughScratch(*larger);
     if (!packsAgain(other))
       takeIfFaster(blocks, other, kClearly);
+  }
+
+  /// Blocks whose R is read in place, if it can be.
+  std::optional<BlockChoice> blocksInPlace() const {
+    Chooser other(dims, type, machine, isSerial, maySplitSums, shares);
+    if (isForOneThread(dims) || !growInPlace(dims, limits, elementBytes, other.block))
+      return std::nullopt;
+    other.mayPackRight = false;
+    if (!isSerial && other.block.tasks() < enoughTasks)
+      other.shareWork();
+    other.completePacked();
+    return other.choice.packsRight ? std::nullopt : std::optional(other.choice);
   }
 
   BlockChoice blocksThroughScratch(const WrittenBlocks &written) const {
@@ -352,6 +368,7 @@ private:
   int64_t threads, enoughTasks, enoughSums;
   bool maySplitSums;
   BatchCounts batch;
+  bool mayPackRight = true;
   bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
   BlockCounts block;
   BlockChoice choice;
