@@ -49,8 +49,10 @@ void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t eleme
   const bool isBatch = counts.sizeOf(DimClass::C) > 1;
   const bool mInPlace =
       !isBatch && onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
-  const bool nInPlace =
-      !isBatch && onlyN && *onlyN < dims.size() && areSumsRunOfRight(dims, counts);
+  // Several sums have the order of R then, in which packing L may take longer: not for any R.
+  const bool areColumns = onlyK ? *onlyK == dims.size() || dims.isUnit(Role::B, *onlyK)
+                                : !mayPackRight && areSumsRunOfRight(dims, counts);
+  const bool nInPlace = !isBatch && onlyN && *onlyN < dims.size() && areColumns;
   auto packs = [](bool inPlace, int64_t uses, bool isSlow) {
     return !inPlace || (uses > kFewUses && isSlow);
   };
