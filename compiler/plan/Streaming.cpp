@@ -114,7 +114,7 @@ DimCounts streamedCounts(const WorkDims &dims) {
 
 bool isStreaming(const WorkDims &dims) {
   constexpr int64_t kBatch = 8, kFewRows = 12;
-  constexpr double kFew = 1 << 15;
+  constexpr double kFew = 1 << 15, kShortRun = 16;
   const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
   const bool isTinyInPlace =
       hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFew);
@@ -127,8 +127,8 @@ bool isStreaming(const WorkDims &dims) {
   // element of the batch: only for few sums is that less than a result written so.
   const std::size_t dim = batch.front();
   const bool isForBatches =
-      dims.isUnit(Role::C, dim) &&
-      (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) || fewer < kFewRows);
+      dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
+                                    (fewer < kFewRows && goesInRuns(dims, kShortRun)));
   return (isForBatches && isVectorised(dims)) || isTinyInPlace;
 }
 
