@@ -193,38 +193,29 @@ private:
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
   }
 
-  /// Of a result in shorter runs than cache lines the rest of these comes and goes, too.
+  /// Of a result in shorter runs than cache lines the rest of these comes and goes, too: from where
+  /// the tensors are, or from a cache if the next product of a batch or the next task has the
+  /// neighbours.
   double lineSeconds() const {
     if (blocks.resultThroughScratch || blocks.sumsInScratch)
       return 0;
+    constexpr double kLineBytes = copies::kLineBytes;
+    const double inLine = kLineBytes / elementBytes;
     const double run = dims.run(Role::C, countsOfProduct());
-    return run >= inLine()
-               ? 0
-               : linesOfResult().stream(2 * (inLine() / run - 1) * dims.elements(Role::C) *
-                                        toDouble(blocks.kBlocks));
-  }
-
-  double inLine() const { return toDouble(copies::kLineBytes) / elementBytes; }
-
-  /// Where lines of the result of which a block has parts come from and go to: to where the tensors
-  /// are, or to a cache if the next product of a batch or the next task has the neighbours.
-  MemoryModel linesOfResult() const {
+    if (run >= inLine)
+      return 0;
     const double together = dims.run(Role::C, blocks.counts);
-    const DimIndices loops =
-        taskLoops(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch());
+    const DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, false);
     const bool isNext = !loops.empty() && toDouble(dims.stride(Role::C, loops.back())) == together;
     double elements = dims.elements(Role::C);
-    if (isNext || together >= inLine()) {
+    if (isNext || together >= inLine) {
       elements = threads;
       for (std::size_t dim = 0; dim < dims.size(); ++dim)
         elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
     }
-    const double lines = toDouble(copies::kLineBytes) * elements / std::min(together, inLine());
-    // Blocks of an L that is fetched go through the caches, too.
-    const double beside = blocks.resultThroughScratch
-                              ? threads * elementBytes * toDouble(blocks.m) * toDouble(blocks.k)
-                              : 0;
-    return {machine, elementBytes, lines + beside};
+    const double footprint = kLineBytes * elements / std::min(together, inLine);
+    return MemoryModel(machine, elementBytes, footprint)
+        .stream(2 * (inLine / run - 1) * dims.elements(Role::C) * toDouble(blocks.kBlocks));
   }
 
   /// Products of a batch are written one by one.
@@ -249,8 +240,7 @@ private:
                         isScratchTransposed()};
     constexpr double kPieces = 4;
     const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
-    const MemoryModel &target = copy.row < inLine() ? linesOfResult() : memory;
-    return target.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
+    return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
   }
 
   double packsOfLeft() const {
