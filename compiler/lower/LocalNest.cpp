@@ -28,7 +28,8 @@ int64_t strideOf(const std::vector<DimId> &positions, const std::vector<int64_t>
 }
 
 /// The nest's dims with their strides, as the estimate wants them. A stride of 1 is one on all
-/// ranks, as no block is larger than those that it is computed from.
+/// ranks, as no block is larger than those that it is computed from; products of strides and
+/// extents are others only on all ranks if no block is a part.
 LocalWork workOf(const Tree &tree, NodeId node, const LocalNest &nest, const ComputeShape &shape) {
   LocalWork work{{}, tree.elementType(), false};
   for (const FusedDim &dim : nest.dims)
@@ -36,9 +37,14 @@ LocalWork workOf(const Tree &tree, NodeId node, const LocalNest &nest, const Com
   for (const Role role : {Role::A, Role::B, Role::C}) {
     const auto index = static_cast<std::size_t>(role);
     const std::vector<int64_t> &extents = shape.blocks[index].largest;
-    for (std::size_t d = 0; d < nest.dims.size(); ++d)
-      work.dims[d].strides[index] =
-          strideOf(dimsOf(tree, node, role), extents, nest.dims[d].dims.back());
+    const std::vector<DimId> &positions = dimsOf(tree, node, role);
+    for (std::size_t d = 0; d < nest.dims.size(); ++d) {
+      work.dims[d].strides[index] = strideOf(positions, extents, nest.dims[d].dims.back());
+      const auto outermost = llvm::find(positions, nest.dims[d].dims.front());
+      work.dims[d].isPart[index] =
+          outermost != positions.end() &&
+          !shape.blocks[index].isWhole[static_cast<std::size_t>(outermost - positions.begin())];
+    }
   }
   return work;
 }

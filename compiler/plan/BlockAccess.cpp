@@ -13,7 +13,7 @@ namespace einsumc {
 namespace {
 
 /// An operand of so few elements is read in place if it can be, and so is one that meets so few
-/// elements of the other operand that packing would not pay.
+/// elements of the other operand that packing would not pay, or one that may not be packed.
 constexpr int64_t kSmallOperand = 32 << 10, kFewUses = 32;
 /// A way of the first-level cache, which it has so many of: of lines so far apart it keeps no more.
 constexpr int64_t kWayBytes = 4096, kWays = 8;
@@ -30,11 +30,15 @@ bool compete(int64_t count, int64_t stride) {
 
 /// Whether all sums of a block are neighbours in R.
 bool areSumsRunOfRight(const WorkDims &dims, const BlockCounts &block) {
-  DimCounts counts = block.counts;
-  for (std::size_t dim = 0; dim < dims.size(); ++dim)
-    if (dims[dim].dimClass != DimClass::K)
-      counts[dim] = 1;
-  return dims.run(Role::B, counts) == toDouble(block.sizeOf(DimClass::K));
+  int64_t sums = 1;
+  for (const std::size_t dim : dims.inOrder(Role::B)) {
+    if (dims[dim].dimClass != DimClass::K || dims.stride(Role::B, dim) != sums)
+      break;
+    sums *= block.counts[dim];
+    if (block.counts[dim] < dims.extent(dim) || dims.isPart(Role::B, dim))
+      break;
+  }
+  return sums == block.sizeOf(DimClass::K);
 }
 
 } // namespace
@@ -49,7 +53,8 @@ void chooseAccess(const WorkDims &dims, const BlockCounts &counts, int64_t eleme
   const bool isBatch = counts.sizeOf(DimClass::C) > 1;
   const bool mInPlace =
       !isBatch && onlyK && onlyM && *onlyM < dims.size() && dims.isUnit(Role::A, *onlyM);
-  // Several sums have the order of R then, in which packing L may take longer: not for any R.
+  // L must be packed in R's order of several sums then, which may take longer: only where the
+  // estimate compares.
   const bool areColumns = onlyK ? *onlyK == dims.size() || dims.isUnit(Role::B, *onlyK)
                                 : !mayPackRight && areSumsRunOfRight(dims, counts);
   const bool nInPlace = !isBatch && onlyN && *onlyN < dims.size() && areColumns;

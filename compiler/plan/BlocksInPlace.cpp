@@ -31,7 +31,7 @@ int64_t growSums(const WorkDims &dims, const DimIndices &order, int64_t most, Bl
     block.grow(dim, dims.extent(dim), most);
     block.even(dim);
     sums *= block.counts[dim];
-    if (block.counts[dim] < dims.extent(dim))
+    if (block.counts[dim] < dims.extent(dim) || dims.isPart(Role::B, dim))
       break;
   }
   return sums;

@@ -14,8 +14,8 @@
 namespace einsumc {
 
 /// Grows a block of one index of each dim along columns of R as kernels read them in the tensor:
-/// all its sums are neighbours there, whatever their order in L. Returns whether R has such columns
-/// that are long enough.
+/// all its sums are neighbours there, whatever their order in L. Returns whether these are enough,
+/// and lie, with the columns that follow each other, in long enough runs.
 bool growInPlace(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
                  BlockCounts &block);
 

@@ -22,6 +22,9 @@ struct WorkDim {
   int64_t extent = 1;
   /// Elements between neighbours along the dim in A, B and C; 0 where the tensor lacks it.
   std::array<int64_t, 3> strides = {};
+  /// Whether A, B and C may have more indices of the dim than there are here, so that neighbours
+  /// beyond it are further away than its stride and extent say.
+  std::array<bool, 3> isPart = {};
   bool operator==(const WorkDim &) const = default;
 };
 

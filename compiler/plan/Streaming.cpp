@@ -124,7 +124,8 @@ bool isStreaming(const WorkDims &dims) {
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
   // Operands that are contiguous along other dims are read across their cache lines for every
-  // element of the batch: only for few sums is that less than a result written so.
+  // element of the batch: only for few sums is that less than a result written so, and only if
+  // kernels go through all tensors in runs.
   const std::size_t dim = batch.front();
   const bool isForBatches =
       dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||

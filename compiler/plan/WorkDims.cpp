@@ -37,10 +37,12 @@ WorkDims WorkDims::fused(const LocalWork &work) {
   });
   std::size_t last = 0;
   for (std::size_t d = 1; d < dims.size(); ++d)
-    if (continues(dims[d], dims[last]))
+    if (continues(dims[d], dims[last])) {
       dims[last].extent *= dims[d].extent;
-    else
+      dims[last].isPart = dims[d].isPart;
+    } else {
       dims[++last] = dims[d];
+    }
   if (!dims.empty())
     dims.truncate(last + 1);
   return WorkDims(std::move(dims), work.footprint);
@@ -50,6 +52,7 @@ WorkDims WorkDims::exchanged() const {
   llvm::SmallVector<WorkDim, 8> result = dims;
   for (WorkDim &dim : result) {
     std::swap(dim.strides[0], dim.strides[1]);
+    std::swap(dim.isPart[0], dim.isPart[1]);
     if (dim.dimClass == DimClass::M || dim.dimClass == DimClass::N)
       dim.dimClass = dim.dimClass == DimClass::M ? DimClass::N : DimClass::M;
   }

@@ -40,6 +40,10 @@ public:
   }
   /// Whether neighbours along the dim are neighbours in the role's tensor.
   bool isUnit(Role role, std::size_t dim) const { return stride(role, dim) == 1; }
+  /// Whether the role's tensor may have more indices of the dim.
+  bool isPart(Role role, std::size_t dim) const {
+    return dims[dim].isPart[static_cast<std::size_t>(role)];
+  }
   /// The dims of a class, the fastest in the role's tensor first.
   DimIndices bySpeed(DimClass dimClass, Role role) const;
   /// The dims of a role's tensor, the fastest first.
