@@ -28,8 +28,8 @@ int64_t strideOf(const std::vector<DimId> &positions, const std::vector<int64_t>
 }
 
 /// The nest's dims with their strides, as the estimate wants them. A stride of 1 is one on all
-/// ranks, as no block is larger than those that it is computed from; products of strides and
-/// extents are others only on all ranks if no block is a part.
+/// ranks, as no block is larger than those that it is computed from. Where a tensor has more
+/// indices of a dim than the work on some rank, others lie further apart there than these say.
 LocalWork workOf(const Tree &tree, NodeId node, const LocalNest &nest, const ComputeShape &shape) {
   LocalWork work{{}, tree.elementType(), false};
   for (const FusedDim &dim : nest.dims)

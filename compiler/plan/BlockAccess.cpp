@@ -30,15 +30,11 @@ bool compete(int64_t count, int64_t stride) {
 
 /// Whether all sums of a block are neighbours in R.
 bool areSumsRunOfRight(const WorkDims &dims, const BlockCounts &block) {
-  int64_t sums = 1;
-  for (const std::size_t dim : dims.inOrder(Role::B)) {
-    if (dims[dim].dimClass != DimClass::K || dims.stride(Role::B, dim) != sums)
-      break;
-    sums *= block.counts[dim];
-    if (block.counts[dim] < dims.extent(dim) || dims.isPart(Role::B, dim))
-      break;
-  }
-  return sums == block.sizeOf(DimClass::K);
+  DimCounts counts = block.counts;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass != DimClass::K)
+      counts[dim] = 1;
+  return dims.run(Role::B, counts) == toDouble(block.sizeOf(DimClass::K));
 }
 
 } // namespace

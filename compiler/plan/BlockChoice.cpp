@@ -128,6 +128,10 @@ private:
 
   void chooseUnevenParts() {
     batch = growBlock(dims, limits, elementBytes, isForSums, block);
+    completeForTeam();
+  }
+
+  void completeForTeam() {
     if (!isSerial && block.tasks() < enoughTasks)
       shareWork();
     completePacked();
@@ -282,9 +286,7 @@ private:
     if (isForOneThread(dims) || !growInPlace(dims, limits, elementBytes, other.block))
       return std::nullopt;
     other.mayPackRight = false;
-    if (!isSerial && other.block.tasks() < enoughTasks)
-      other.shareWork();
-    other.completePacked();
+    other.completeForTeam();
     return other.choice.packsRight ? std::nullopt : std::optional(other.choice);
   }
 

@@ -58,6 +58,8 @@ std::optional<BlockCounts::RunEnd> BlockCounts::endOfRun(Role role) const {
     const bool isNext = dims.extent(dim) > 1 && dims.stride(role, dim) == run;
     if (isNext && counts[dim] < dims.extent(dim))
       return RunEnd{dim, run};
+    if (isNext && dims.isPart(role, dim))
+      return std::nullopt;
     run *= isNext ? dims.extent(dim) : 1;
     dim = isNext ? 0 : dim + 1;
   }

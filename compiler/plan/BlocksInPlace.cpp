@@ -22,27 +22,20 @@ constexpr double kLeastRun = 128;
 /// Columns of a kernel that keep the processor busy.
 constexpr int64_t kEnoughColumns = 8;
 
-/// Takes as many sums that are neighbours in R as there is room for, and returns their number.
-int64_t growSums(const WorkDims &dims, const DimIndices &order, int64_t most, BlockCounts &block) {
-  int64_t sums = 1;
-  for (const std::size_t dim : order) {
-    if (dims[dim].dimClass != DimClass::K || dims.stride(Role::B, dim) != sums)
-      break;
-    block.grow(dim, dims.extent(dim), most);
+/// Takes as many sums that are neighbours in R as there is room for.
+void growSums(const WorkDims &dims, int64_t most, BlockCounts &block) {
+  for (const std::size_t dim : block.contiguousDims(DimClass::K, {Role::B}))
+    block.grow(dim, most, most);
+  block.growRuns(DimClass::K, {Role::B}, most, most);
+  for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::B))
     block.even(dim);
-    sums *= block.counts[dim];
-    if (block.counts[dim] < dims.extent(dim) || dims.isPart(Role::B, dim))
-      break;
-  }
-  return sums;
 }
 
 /// The dim along which columns are the nearest to each other, or, where these are few, the longest.
-std::optional<std::size_t> dimOfColumns(const WorkDims &dims, const DimIndices &order) {
+std::optional<std::size_t> dimOfColumns(const WorkDims &dims) {
   std::optional<std::size_t> found;
-  for (const std::size_t dim : order)
-    if (dims[dim].dimClass == DimClass::N &&
-        (!found || dims.extent(*found) < std::min(kEnoughColumns, dims.extent(dim))))
+  for (const std::size_t dim : dims.bySpeed(DimClass::N, Role::B))
+    if (!found || dims.extent(*found) < std::min(kEnoughColumns, dims.extent(dim)))
       found = dim;
   return found;
 }
@@ -51,14 +44,14 @@ std::optional<std::size_t> dimOfColumns(const WorkDims &dims, const DimIndices &
 
 bool growInPlace(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
                  BlockCounts &block) {
-  const DimIndices order = dims.inOrder(Role::B);
-  const auto columns = dimOfColumns(dims, order);
+  const auto columns = dimOfColumns(dims);
   if (!columns)
     return false;
   const int64_t left = limits.leftBytes / elementBytes;
   const int64_t rows =
       std::min(roundUp(dims.extentOf(DimClass::M), limits.lanes()), BlockLimits::kMostM);
-  const int64_t sums = growSums(dims, order, left / rows, block);
+  growSums(dims, left / rows, block);
+  const int64_t sums = block.sizeOf(DimClass::K);
   if (sums < kLeastSums)
     return false;
   block.fill(DimClass::M, Role::C, std::max(left / sums, limits.panelRows), rowSteps(limits));

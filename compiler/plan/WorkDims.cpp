@@ -102,7 +102,7 @@ double WorkDims::run(Role role, const DimCounts &counts) const {
     if (stride(role, dim) != run)
       break;
     run *= counts[dim];
-    if (counts[dim] < extent(dim))
+    if (counts[dim] < extent(dim) || isPart(role, dim))
       break;
   }
   return static_cast<double>(run);
