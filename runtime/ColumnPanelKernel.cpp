@@ -5,6 +5,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "EvenPieces.h"
+#include "Prefetch.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
@@ -33,8 +34,8 @@ void multiplyBlock(const TileShape &s, int tail, const T *a, const T *b, T *c) {
   const auto column = [&](int j) { return c + j * s.cN; };
 #pragma GCC unroll 32
   for (int j = 0; j < Columns; ++j) {
-    __builtin_prefetch(column(j), 1);
-    __builtin_prefetch(column(j) + (Vectors - 1) * kLanes + tail - 1, 1);
+    prefetchToWrite(column(j));
+    prefetchToWrite(column(j) + (Vectors - 1) * kLanes + tail - 1);
   }
   RegisterBlock<T, Vectors, Columns> sums = {};
   const int64_t products = s.k, aK = s.aK, panel = kPanelColumns * products;

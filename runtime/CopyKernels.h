@@ -10,6 +10,7 @@
 #include "CopyLoops.h"
 #include "EvenPieces.h"
 #include "PastCaches.h"
+#include "Prefetch.h"
 #include "RegisterTranspose.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
@@ -96,8 +97,8 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
 /// the first one lines of many rows could all compete for the same places.
 template <class T> void prefetchRow(const T *row, int64_t extent) {
   for (int64_t i = 0; i < extent; i += kCacheLine<T>)
-    __builtin_prefetch(row + i, 0, 2);
-  __builtin_prefetch(row + extent - 1, 0, 2);
+    prefetch(row + i);
+  prefetch(row + extent - 1);
 }
 
 /// Rows that are consecutive in both. Shorter ones than a page are fetched ahead: they end before a
@@ -260,8 +261,8 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
         const int64_t x0 = std::min(toX, length - kSize);
         for (int64_t i = x0; i < x0 + kSize; ++i) {
           if (isLast)
-            __builtin_prefetch(from + i * x.from + next, 0, 2);
-          __builtin_prefetch(from + i * x.from + next + kRows - 1, 0, 2);
+            prefetch(from + i * x.from + next);
+          prefetch(from + i * x.from + next + kRows - 1);
         }
         for (int64_t toY = 0; toY < end; toY += kSize) {
           const int64_t y0 = std::min(toY, end - kSize);
@@ -348,7 +349,7 @@ private:
   void fetchRows(int64_t x0, int64_t rows, int64_t at) const {
     const T *const row = source + x0 * x.from + at;
     for (int64_t i = 0; i < rows; ++i)
-      __builtin_prefetch(row + i * x.from, 0, 2);
+      prefetch(row + i * x.from);
   }
 
   /// What is between the rows belongs to their last lines.

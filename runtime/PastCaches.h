@@ -7,6 +7,7 @@
 #ifndef EINSUMC_RUNTIME_PASTCACHES_H
 #define EINSUMC_RUNTIME_PASTCACHES_H
 
+#include "Prefetch.h"
 #include "SimdVector.h"
 
 #include "einsumc/StridedCopy.h"
@@ -34,7 +35,7 @@ template <class T> bool beginsLine(const T *at) {
 /// many on their way at the same time nobody waits long for one.
 template <class T> void fetchEnd(const T *end) {
   if (!beginsLine(end))
-    __builtin_prefetch(end, 1);
+    prefetchToWrite(end);
 }
 
 /// Copies elements next to each other: for rows of a few lines, for which a call takes long.

@@ -8,6 +8,7 @@
 #define EINSUMC_RUNTIME_ROWFETCHER_H
 
 #include "EvenPieces.h"
+#include "Prefetch.h"
 
 #include "einsumc/FetchingKernel.h"
 #include "einsumc/StridedCopy.h"
@@ -116,7 +117,10 @@ private:
   template <int ForWriting>
   [[gnu::always_inline]] static void fetchLines(std::uintptr_t at, std::uintptr_t till) {
     for (std::uintptr_t line = lineOf(at); line < till; line += kLine)
-      __builtin_prefetch(reinterpret_cast<const void *>(line), ForWriting, 2);
+      if constexpr (ForWriting)
+        prefetchToWrite(reinterpret_cast<const void *>(line));
+      else
+        prefetch(reinterpret_cast<const void *>(line));
   }
 
   std::uintptr_t end = 0, rest = 0; ///< of the row that was begun, and its bytes that are left

@@ -8,6 +8,7 @@
 #define EINSUMC_RUNTIME_STREAMAHEAD_H
 
 #include "PastCaches.h"
+#include "Prefetch.h"
 
 #include <cstdint>
 
@@ -33,7 +34,7 @@ public:
   void fetchBehind(int64_t at, int64_t count) const {
     const T *const from = first + at + kAhead + (at < jump ? 0 : skipped);
     for (int64_t i = 0; i < count; i += kCacheLine<T>)
-      __builtin_prefetch(from + i, 0, 2);
+      prefetch(from + i);
   }
 
 private:

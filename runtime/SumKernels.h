@@ -11,6 +11,7 @@
 #define EINSUMC_RUNTIME_SUMKERNELS_H
 
 #include "CopyLoops.h"
+#include "Prefetch.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
@@ -112,7 +113,7 @@ int64_t putNarrowRows(T *__restrict out, const T *__restrict source, const Loop 
   const int64_t behind = last - (Terms - 1) * terms.from;
   const int64_t steps = behind < 0 ? 0 : std::min(around.extent, behind / around.from + 1);
   for (int64_t step = 0; step < steps; ++step, out += around.to, source += around.from) {
-    __builtin_prefetch(source + StreamAhead<T>::kAhead, 0, 2);
+    prefetch(source + StreamAhead<T>::kAhead);
     V sum = simd::loadAs<V>(source);
 #pragma GCC unroll 16
     for (int term = 1; term < Terms; ++term)

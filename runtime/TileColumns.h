@@ -10,6 +10,7 @@
 #include "CopyKernels.h"
 #include "NarrowTranspose.h"
 #include "PastCaches.h"
+#include "Prefetch.h"
 #include "SimdVector.h"
 
 #include "einsumc/BlockTiles.h"
@@ -38,8 +39,8 @@ template <class T> void fetchRows(const T *c, int64_t rows, int64_t stride, int6
   constexpr int64_t kLine = kCacheLine<T>;
   for (int64_t column = 0; column < columns; ++column, c += stride) {
     for (int64_t row = 0; row < rows; row += kLine)
-      __builtin_prefetch(c + row, 1);
-    __builtin_prefetch(c + rows - 1, 1);
+      prefetchToWrite(c + row);
+    prefetchToWrite(c + rows - 1);
   }
 }
 
