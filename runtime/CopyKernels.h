@@ -181,10 +181,11 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int6
     if (beginsLine(target) && yTo % kSize == 0 && !competeForPlaces<T>(xFrom)) {
 #pragma GCC unroll 1
       for (int column = 0; column < kSize; column += kQuarter<T>)
-        transposeQuarter<simd::Vector<T>>(source + column, xFrom, [=](int y, simd::Vector<T> row) {
-          if (column + y >= firstY)
-            simd::storePastCaches(target + (column + y) * yTo, row);
-        });
+        transposeColumns<kQuarter<T>, simd::Vector<T>>(
+            source + column, xFrom, [=](int y, simd::Vector<T> row) {
+              if (column + y >= firstY)
+                simd::storePastCaches(target + (column + y) * yTo, row);
+            });
       return;
     }
   alignas(64) T buffer[kSize * kSize];
@@ -304,14 +305,27 @@ void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_
       return transposeRows<Bytes / 2, T, Op>(rows, target, yTo, source, xFrom, begin, end, extent,
                                              fetch);
   using V = typename simd::VectorOf<T, Bytes>::type;
-  for (int64_t column = begin; column < end; column += kQuarter<T>) {
-    fetch(column);
-    const int64_t y = std::min(column, extent - kQuarter<T>);
+  const auto transposeAt = [=]<int Columns>(int64_t column, std::integral_constant<int, Columns>) {
+    const int64_t y = std::min(column, extent - Columns);
     T *const to = target + y * yTo;
-    transposeQuarter<V>(source + y, xFrom, [&](int i, V value) {
+    transposeColumns<Columns, V>(source + y, xFrom, [=](int i, V value) {
       T *const row = to + i * yTo;
       simd::store(row, Op::combine(simd::loadAs<V>(row), value));
     });
+  };
+  int64_t column = begin;
+  if constexpr (kTakesPackets<T, V>) {
+    // A few columns that are left go with some of those before them, or alone.
+    constexpr int kSize = kPacket<T>;
+    const int64_t left = Op::isIdempotent && extent >= kSize ? kQuarter<T> + 1 : kSize;
+    for (; end - column >= left; column += kSize) {
+      fetch(column, kSize);
+      transposeAt(column, std::integral_constant<int, kSize>());
+    }
+  }
+  for (; column < end; column += kQuarter<T>) {
+    fetch(column, kQuarter<T>);
+    transposeAt(column, std::integral_constant<int, kQuarter<T>>());
   }
 }
 
@@ -401,7 +415,7 @@ void transpose(T *__restrict target, const T *__restrict source, const Loop &x, 
           const T *const from = source + x0 * x.from;
           transposeRows<simd::kVectorBytes, T, Op>(
               rows, target + x0, y.to, from, x.from, yBegin, yEnd, doneY,
-              [&](int64_t y0) { next.fetchFor(x0, rows, y0, y0 + kQuarter<T> >= doneY); });
+              [&](int64_t y0, int columns) { next.fetchFor(x0, rows, y0, y0 + columns >= doneY); });
         }
       });
   if (Op::isIdempotent)

@@ -61,44 +61,77 @@ template <class T, int Half, int Width, class V> V interleave(V a, V b) {
   }(std::make_integer_sequence<int, kSize>());
 }
 
-/// 16 bytes of each of as many rows, \p step elements apart, as fill a vector.
-template <class V, class T> V loadQuarters(const T *source, int64_t step) {
-  if constexpr (sizeof(V) == 16) {
-    return simd::loadAs<V>(source);
+/// Transposes each 16 bytes of as many vectors as these have elements.
+template <class T, class V> [[gnu::always_inline]] inline void transposeQuarters(V *vectors) {
+  constexpr int kSize = kQuarter<T>;
+  V turned[kSize];
+#pragma GCC unroll 4
+  for (int q = 0; q < kSize; q += 2) {
+    turned[q] = interleave<T, 0, 1>(vectors[q], vectors[q + 1]);
+    turned[q + 1] = interleave<T, 1, 1>(vectors[q], vectors[q + 1]);
+  }
+  if constexpr (kSize == 4) {
+#pragma GCC unroll 2
+    for (int q = 0; q < 2; ++q) {
+      vectors[2 * q] = interleave<T, 0, 2>(turned[q], turned[q + 2]);
+      vectors[2 * q + 1] = interleave<T, 1, 2>(turned[q], turned[q + 2]);
+    }
   } else {
-    using Half = typename simd::VectorOf<T, sizeof(V) / 2>::type;
-    constexpr int kHalf = sizeof(Half) / 16;
-    return simd::joined<T>(loadQuarters<Half>(source, step),
-                           loadQuarters<Half>(source + kHalf * step, step));
+    std::copy_n(turned, kSize, vectors);
   }
 }
 
-/// Transposes 16 bytes of each of as many rows as \p V has lanes, \p xFrom elements apart, and puts
-/// column y by put(y, column). Half the shuffles of a square of packets, and as few columns as a
-/// matrix may have.
-template <class V, class T, class Put>
-[[gnu::always_inline]] inline void transposeQuarter(const T *source, int64_t xFrom, Put &&put) {
-  constexpr int kSize = kQuarter<T>;
-  V from[kSize], to[kSize];
-#pragma GCC unroll 4
-  for (int q = 0; q < kSize; ++q)
-    from[q] = loadQuarters<V>(source + q * xFrom, kSize * xFrom);
-#pragma GCC unroll 4
-  for (int q = 0; q < kSize; q += 2) {
-    to[q] = interleave<T, 0, 1>(from[q], from[q + 1]);
-    to[q + 1] = interleave<T, 1, 1>(from[q], from[q + 1]);
+/// The first (\p Second 0) or the second 16 bytes of each packet of two vectors.
+template <class T, int Second, class V> V quartersOfPackets(V a, V b) {
+  const auto from = [](int lane) constexpr {
+    return lane / kQuarter<T> * kPacket<T> + Second * kQuarter<T> + lane % kQuarter<T>;
+  };
+  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) {
+    return __builtin_shufflevector(a, b, from(Lane)...);
+  }(std::make_integer_sequence<int, sizeof(V) / sizeof(T)>());
+}
+
+/// \p Bytes of each of as many rows, \p step elements apart, as fill a vector.
+template <class V, int Bytes, class T> V loadRows(const T *source, int64_t step) {
+  if constexpr (sizeof(V) == Bytes) {
+    return simd::loadAs<V>(source);
+  } else {
+    using Half = typename simd::VectorOf<T, sizeof(V) / 2>::type;
+    constexpr int kRows = sizeof(Half) / Bytes;
+    return simd::joined<T>(loadRows<Half, Bytes>(source, step),
+                           loadRows<Half, Bytes>(source + kRows * step, step));
   }
-  if constexpr (kSize == 4) {
-    std::copy_n(to, kSize, from);
+}
+
+/// Whether \p V is large enough for transposes of as many columns as a packet has.
+template <class T, class V>
+inline constexpr bool kTakesPackets = kPacketBytes > 16 && sizeof(V) >= kPacketBytes;
+
+/// Transposes \p Columns columns of as many rows as \p V has lanes, \p xFrom elements apart, and
+/// puts column y by put(y, column). Of kQuarter columns, as few as a matrix may have; of those of a
+/// packet with half the loads, if V takes packets.
+template <int Columns, class V, class T, class Put>
+[[gnu::always_inline]] inline void transposeColumns(const T *source, int64_t xFrom, Put &&put) {
+  constexpr int kSize = kQuarter<T>, kParts = Columns / kSize;
+  constexpr int kRows = sizeof(V) / sizeof(T) / kParts; // of a part
+  static_assert(Columns == kSize || (Columns == kPacket<T> && kTakesPackets<T, V>));
+  V parts[kParts][kSize];
 #pragma GCC unroll 2
-    for (int q = 0; q < 2; ++q) {
-      to[2 * q] = interleave<T, 0, 2>(from[q], from[q + 2]);
-      to[2 * q + 1] = interleave<T, 1, 2>(from[q], from[q + 2]);
-    }
+  for (int part = 0; part < kParts; ++part) {
+#pragma GCC unroll 4
+    for (int q = 0; q < kSize; ++q)
+      parts[part][q] =
+          loadRows<V, Columns * sizeof(T)>(source + (part * kRows + q) * xFrom, kSize * xFrom);
+    transposeQuarters<T>(parts[part]);
   }
 #pragma GCC unroll 4
   for (int q = 0; q < kSize; ++q)
-    put(q, to[q]);
+    if constexpr (kParts == 1) {
+      put(q, parts[0][q]);
+    } else {
+      put(q, quartersOfPackets<T, 0>(parts[0][q], parts[1][q]));
+      put(q + kSize, quartersOfPackets<T, 1>(parts[0][q], parts[1][q]));
+    }
 }
 
 } // namespace einsumc
