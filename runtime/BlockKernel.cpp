@@ -161,6 +161,7 @@ template <class T> void BlockKernel<T>::fetchKernels() {
   shape.bK = 1;
   shape.bN = format.bN;
   shape.bInPanels = format.bInPanels;
+  shape.bFetched = format.bFetched;
   shape.cM = 1;
   shape.cN = result == Result::Direct ? sideN.strideInC() : kBufferColumn<T>;
   // What rows of a panel are padded with adds rows to the buffer that nobody reads.

@@ -7,6 +7,8 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "EvenPieces.h"
+#include "PastCaches.h"
+#include "Prefetch.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
@@ -31,7 +33,8 @@ constexpr int columnsWith(int64_t vectors) {
   return vectors == 1 ? kMostColumns : simd::kSums / (vectors == 3 ? 3 : 2);
 }
 
-/// Blocks in registers; the last vector of each has \p tail elements.
+/// Blocks in registers; the last vector of each has \p tail elements. A B that is fetched lies in
+/// columns along k; as many of them as a block has are multiplied next.
 template <class T, int Vectors, int Columns, bool HasTail>
 void multiplyBlocks(const TileShape &s, const BlockLoop &loop, int tail, const T *a, const T *b,
                     T *c) {
@@ -40,9 +43,20 @@ void multiplyBlocks(const TileShape &s, const BlockLoop &loop, int tail, const T
   for (int64_t i = 0; i < loop.count; ++i, a += loop.a, b += loop.b, c += loop.c) {
     RegisterBlock<T, Vectors, Columns> sums = {};
     const T *row = a, *factors = b;
-    for (int64_t k = s.k; k > 0; --k, row += aK, factors += bK)
-      addProduct<HasTail, T, Vectors, Columns>(sums, row, mask,
-                                               [&](int j) { return factors[j * bN]; });
+    const auto add = [&](int64_t products) {
+      for (int64_t k = products; k > 0; --k, row += aK, factors += bK)
+        addProduct<HasTail, T, Vectors, Columns>(sums, row, mask,
+                                                 [&](int j) { return factors[j * bN]; });
+    };
+    int64_t left = s.k;
+    if (s.bFetched)
+      for (constexpr int64_t kLine = kCacheLine<T>; left >= kLine; left -= kLine) {
+#pragma GCC unroll 32
+        for (int j = 0; j < Columns; ++j)
+          prefetch(factors + (Columns + j) * bN);
+        add(kLine);
+      }
+    add(left);
     const auto column = [&](int j) { return c + j * cN; };
     if (s.accumulate)
       putSums<HasTail, true, T, Vectors, Columns>(sums, mask, column);

@@ -31,6 +31,14 @@ constexpr bool hasLongBlocks(int64_t vectors, int64_t k) {
 constexpr bool hasLongBlocks(int64_t /*vectors*/, int64_t /*k*/) { return true; }
 #endif
 
+/// Whether multiplyPanels computes the tile and fetches the next columns of B meanwhile: it does
+/// where these have some lines, and rows are so few that the processor would rather wait for them.
+template <class T> bool isFetchedByPanels(const TileShape &s) {
+  constexpr int64_t kLeastBytes = 2 * copies::kLineBytes;
+  return s.bFetched && s.bK == 1 && isRow(s.m, s.aM) && isRow(s.m, s.cM) &&
+         s.m <= simd::kLanes<T> && s.k * static_cast<int64_t>(sizeof(T)) >= kLeastBytes;
+}
+
 /// Whether LIBXSMM's machine code beats the portable kernel, as tools/bench/kernels.cpp measures:
 /// it does for long blocks of whole vectors while the first-level cache keeps its part of A, and
 /// for a single tile so small that the choice among blocks would take longer than the product.
@@ -101,7 +109,8 @@ template <class T> TileKernel<T>::TileKernel(const TileShape &shape) : tile(shap
   const bool isExchanged = shouldExchange(shape);
   if (isExchanged)
     work = exchangeOperands(shape);
-  jit = isWorthGenerating<T>(work) ? generateTile<T>(work) : nullptr;
+  work.bFetched = !isExchanged && isFetchedByPanels<T>(shape);
+  jit = !work.bFetched && isWorthGenerating<T>(work) ? generateTile<T>(work) : nullptr;
   portable = portableTile<T>(work);
   if (jit)
     run = isExchanged ? Runs::template jit<true> : Runs::template jit<false>;

@@ -163,8 +163,9 @@ private:
       if (nest.leftFromMemory)
         format.emplace_back(".aFromMemory = true");
     }
-    if (nest.right == BlockAccess::Packed && nest.rightFromMemory)
-      format.emplace_back(".bFromMemory = true");
+    if (nest.rightFromMemory)
+      format.emplace_back(nest.right == BlockAccess::Packed ? ".bFromMemory = true"
+                                                            : ".bFetched = true");
     if (nest.adds || llvm::any_of(nest.loops, [&](const NestLoop &loop) {
           return nest.dims[loop.dim].dimClass == DimClass::K;
         }))

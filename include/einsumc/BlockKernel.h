@@ -43,6 +43,8 @@ struct BlockFormat {
   int64_t panelRows = 0;                         ///< above 0: panels end in the midst of dims
   int64_t aPanel = 0;                            ///< between panels
   bool aFromMemory = false, bFromMemory = false; ///< tensors too large to be found in a cache
+  /// B is read in place, in columns along k, from a tensor too large to be found in a cache.
+  bool bFetched = false;
   /// The sums come in several blocks, all but the first of which accumulate.
   bool accumulates = false;
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is

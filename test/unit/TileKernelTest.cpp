@@ -206,6 +206,23 @@ TYPED_TEST(TileKernelTest, LongTiles) {
                            this->random);
 }
 
+/// Blocks of any size whose next columns of B are fetched, also behind the last ones.
+TYPED_TEST(TileKernelTest, FetchedColumns) {
+  constexpr int64_t kLanes = 64 / sizeof(TypeParam);
+  for (const int64_t m : {1, 3, 4, 7, 8, 15, 16, 17, 40})
+    for (const int64_t n : {1, 5, 12, 13, 50})
+      for (const int64_t k : {3L, 2 * kLanes, 2 * kLanes + 1, 5 * kLanes - 1, 7 * kLanes})
+        for (const bool accumulate : {false, true}) {
+          TileShape s = {1, m, n, k, 0, 1, 16 * ((m + 15) / 16), 0, 1, k + 2, 0, 1, m + 3};
+          s.accumulate = accumulate;
+          s.bFetched = true;
+          expectProduct<TypeParam>(s, this->random);
+        }
+  TileShape few = {1, 2, 20, 2 * kLanes, 0, 1, 2, 0, 1, 2 * kLanes, 0, 1, 2};
+  few.bFetched = true;
+  EXPECT_FALSE(TileKernel<TypeParam>(few).isJit());
+}
+
 /// Rows that begin and end anywhere in their lines, alike and not.
 TYPED_TEST(TileKernelTest, LongRowsPastTheCaches) {
   for (const int64_t length : {1, 15, 16, 17, 127, 128, 129, 131, 144, 200, 1000})
