@@ -181,7 +181,7 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int6
     if (beginsLine(target) && yTo % kSize == 0 && !competeForPlaces<T>(xFrom)) {
 #pragma GCC unroll 1
       for (int column = 0; column < kSize; column += kQuarter<T>)
-        transposeColumns<kQuarter<T>, simd::Vector<T>>(
+        transposeRowsOfVector<kQuarter<T>, simd::Vector<T>>(
             source + column, xFrom, [=](int y, simd::Vector<T> row) {
               if (column + y >= firstY)
                 simd::storePastCaches(target + (column + y) * yTo, row);
@@ -295,7 +295,7 @@ int64_t rowsTogether(int64_t left, int64_t extent, int64_t most, bool mayOverlap
 }
 
 /// Transposes \p rows rows from columns \p begin to \p end of \p extent, the last of which may
-/// begin earlier. Before columns from y on are read, fetch(y) is called.
+/// begin earlier. Before columns from y on are read, fetch(y, columns) is called.
 /// \tparam Bytes of the largest vector, in which \p rows may be
 template <int Bytes, class T, class Op, class Fetch>
 void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_t xFrom,
@@ -308,13 +308,13 @@ void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_
   const auto transposeAt = [=]<int Columns>(int64_t column, std::integral_constant<int, Columns>) {
     const int64_t y = std::min(column, extent - Columns);
     T *const to = target + y * yTo;
-    transposeColumns<Columns, V>(source + y, xFrom, [=](int i, V value) {
+    transposeRowsOfVector<Columns, V>(source + y, xFrom, [=](int i, V value) {
       T *const row = to + i * yTo;
       simd::store(row, Op::combine(simd::loadAs<V>(row), value));
     });
   };
   int64_t column = begin;
-  if constexpr (kTakesPackets<T, V>) {
+  if constexpr (kTakesPackets<V>) {
     // A few columns that are left go with some of those before them, or alone.
     constexpr int kSize = kPacket<T>;
     const int64_t left = Op::isIdempotent && extent >= kSize ? kQuarter<T> + 1 : kSize;

@@ -43,20 +43,16 @@ void multiplyBlocks(const TileShape &s, const BlockLoop &loop, int tail, const T
   for (int64_t i = 0; i < loop.count; ++i, a += loop.a, b += loop.b, c += loop.c) {
     RegisterBlock<T, Vectors, Columns> sums = {};
     const T *row = a, *factors = b;
-    const auto add = [&](int64_t products) {
-      for (int64_t k = products; k > 0; --k, row += aK, factors += bK)
-        addProduct<HasTail, T, Vectors, Columns>(sums, row, mask,
-                                                 [&](int j) { return factors[j * bN]; });
-    };
-    int64_t left = s.k;
-    if (s.bFetched)
-      for (constexpr int64_t kLine = kCacheLine<T>; left >= kLine; left -= kLine) {
+    const int64_t most = s.bFetched ? kCacheLine<T> : s.k;
+    for (int64_t left = s.k; left > 0; left -= most) {
+      if (s.bFetched)
 #pragma GCC unroll 32
         for (int j = 0; j < Columns; ++j)
           prefetch(factors + (Columns + j) * bN);
-        add(kLine);
-      }
-    add(left);
+      for (int64_t k = std::min(left, most); k > 0; --k, row += aK, factors += bK)
+        addProduct<HasTail, T, Vectors, Columns>(sums, row, mask,
+                                                 [&](int j) { return factors[j * bN]; });
+    }
     const auto column = [&](int j) { return c + j * cN; };
     if (s.accumulate)
       putSums<HasTail, true, T, Vectors, Columns>(sums, mask, column);

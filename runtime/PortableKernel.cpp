@@ -23,6 +23,7 @@ TileShape exchangeOperands(const TileShape &s) {
   result.aC = s.bC, result.aM = s.bN, result.aK = s.bK;
   result.bC = s.aC, result.bN = s.aM, result.bK = s.aK;
   result.cM = s.cN, result.cN = s.cM;
+  result.bFetched = false;
   return result;
 }
 

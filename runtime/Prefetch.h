@@ -11,7 +11,7 @@ namespace einsumc {
 
 /// Fetches the line at an address into the second-level cache. The address may be any: one that
 /// cannot be read is ignored. To GCC (12 and later) a function that does nothing but prefetch has
-/// no effects, and calls of it go away; the empty statement is one.
+/// no effects, and calls of it go away; the empty asm statement counts as one.
 inline void prefetch(const void *line) {
   __builtin_prefetch(line, 0, 2);
   asm volatile("");

@@ -104,17 +104,18 @@ template <class V, int Bytes, class T> V loadRows(const T *source, int64_t step)
 }
 
 /// Whether \p V is large enough for transposes of as many columns as a packet has.
-template <class T, class V>
+template <class V>
 inline constexpr bool kTakesPackets = kPacketBytes > 16 && sizeof(V) >= kPacketBytes;
 
 /// Transposes \p Columns columns of as many rows as \p V has lanes, \p xFrom elements apart, and
 /// puts column y by put(y, column). Of kQuarter columns, as few as a matrix may have; of those of a
 /// packet with half the loads, if V takes packets.
 template <int Columns, class V, class T, class Put>
-[[gnu::always_inline]] inline void transposeColumns(const T *source, int64_t xFrom, Put &&put) {
+[[gnu::always_inline]] inline void transposeRowsOfVector(const T *source, int64_t xFrom,
+                                                         Put &&put) {
   constexpr int kSize = kQuarter<T>, kParts = Columns / kSize;
   constexpr int kRows = sizeof(V) / sizeof(T) / kParts; // of a part
-  static_assert(Columns == kSize || (Columns == kPacket<T> && kTakesPackets<T, V>));
+  static_assert(Columns == kSize || (Columns == kPacket<T> && kTakesPackets<V>));
   V parts[kParts][kSize];
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {

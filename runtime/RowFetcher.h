@@ -31,7 +31,7 @@ template <class T> struct FetchedRows {
   std::size_t pieceCount = 0;
 };
 
-/// Fetches rows of A, one after the other, and columns of C into the second-level cache, a few
+/// Fetches rows of A into the second-level cache, one after the other, and columns of C, a few
 /// lines at a time, while other tiles are multiplied. A row of several tiles is fetched from end
 /// to end: memory gives rows of 24 lines a quarter faster than those of six (Cascade Lake).
 template <class T> class RowFetcher {
@@ -70,7 +70,7 @@ public:
   [[gnu::always_inline]] bool fetch() {
     if (column != endColumns) {
       const auto first = reinterpret_cast<std::uintptr_t>(toWrite + *column++);
-      fetchLines<1>(first, first + bytesOfColumn);
+      fetchLines<true>(first, first + bytesOfColumn);
       return true;
     }
     if (rest > 0) {
@@ -81,7 +81,7 @@ public:
       return false;
     const auto first = reinterpret_cast<std::uintptr_t>(from + *row++);
     if (bytes <= kBytesAtOnce) {
-      fetchLines<0>(first, first + bytes);
+      fetchLines<false>(first, first + bytes);
     } else {
       end = first + bytes;
       rest = bytes;
@@ -97,7 +97,7 @@ private:
   [[gnu::always_inline]] void fetchRest() {
     const std::uintptr_t first = end - rest;
     rest = rest > kBytesAtOnce ? rest - kBytesAtOnce : 0;
-    fetchLines<0>(first, rest > 0 ? lineOf(end - rest) : end);
+    fetchLines<false>(first, rest > 0 ? lineOf(end - rest) : end);
   }
 
   /// Returns false if there are no more.
@@ -114,7 +114,7 @@ private:
 
   static std::uintptr_t lineOf(std::uintptr_t at) { return at / kLine * kLine; }
 
-  template <int ForWriting>
+  template <bool ForWriting>
   [[gnu::always_inline]] static void fetchLines(std::uintptr_t at, std::uintptr_t till) {
     for (std::uintptr_t line = lineOf(at); line < till; line += kLine)
       if constexpr (ForWriting)

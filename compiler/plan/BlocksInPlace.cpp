@@ -15,10 +15,11 @@ namespace einsumc {
 
 namespace {
 
-/// Sums of a block that are worth it: adding each block's to C takes little of the time. Of more
-/// rows than a vector has kernels do not fetch columns (TileShape::bFetched): these are so long
-/// that the processor does.
-constexpr int64_t kLeastSums = 64, kLeastSumsOfRows = 512;
+/// Sums of a block that are worth it: adding each block's to C takes little of the time.
+constexpr int64_t kLeastSums = 64;
+/// Those of more rows than a vector has, for which kernels do not fetch columns
+/// (TileShape::bFetched): these are so long that the processor does.
+constexpr int64_t kLeastSumsOfManyRows = 512;
 /// Neighbours in R that the processor fetches from memory by itself.
 constexpr double kLeastRun = 128;
 /// Columns of a kernel that keep the processor busy.
@@ -54,7 +55,7 @@ bool growInPlace(const WorkDims &dims, const BlockLimits &limits, int64_t elemen
       std::min(roundUp(dims.extentOf(DimClass::M), limits.lanes()), BlockLimits::kMostM);
   growSums(dims, left / rows, block);
   const int64_t sums = block.sizeOf(DimClass::K);
-  if (sums < (rows <= limits.lanes() ? kLeastSums : kLeastSumsOfRows))
+  if (sums < (rows <= limits.lanes() ? kLeastSums : kLeastSumsOfManyRows))
     return false;
   block.fill(DimClass::M, Role::C, std::max(left / sums, limits.panelRows), rowSteps(limits));
   block.grow(*columns, dims.extent(*columns),

@@ -27,7 +27,8 @@ struct TileShape {
   /// B lies in panels, one after the other, of tiles::kPanelColumns columns: these side by side for
   /// every k. bK and bN mean nothing then, A and C are contiguous along m, and there is one c.
   bool bInPanels = false;
-  /// B comes from memory: kernels of few rows fetch its next columns while they compute.
+  /// B comes from memory: kernels of no more rows than a vector has fetch its next columns while
+  /// they compute, also where these rows are the rest of more.
   bool bFetched = false;
 };
 

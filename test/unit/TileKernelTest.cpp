@@ -27,7 +27,7 @@ std::string print(const TileShape &s) {
   out << "c " << s.c << " m " << s.m << " n " << s.n << " k " << s.k << ", A " << s.aC << " "
       << s.aM << " " << s.aK << ", B " << s.bC << " " << s.bK << " " << s.bN << ", C " << s.cC
       << " " << s.cM << " " << s.cN << (s.accumulate ? ", accumulate" : "")
-      << (s.pastCaches ? ", past the caches" : "");
+      << (s.pastCaches ? ", past the caches" : "") << (s.bFetched ? ", B fetched" : "");
   return out.str();
 }
 
