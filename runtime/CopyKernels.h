@@ -145,19 +145,19 @@ void copyStridedBlocks(T *__restrict target, const T *__restrict source, const L
     }
 }
 
-/// target[x + y * yTo] = source[x * xFrom + y], for such a square.
-template <class T, class Op>
-void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
-  Packet<T> rows[kPacket<T>];
-#pragma GCC unroll 16
-  for (int x = 0; x < kPacket<T>; ++x)
-    rows[x] = simd::loadAs<Packet<T>>(source + x * xFrom);
-  transposeRegisters<T>(rows);
-#pragma GCC unroll 16
-  for (int y = 0; y < kPacket<T>; ++y) {
+/// target[x + y * yTo] = source[x * xFrom + y], for as many x as \p V has lanes and \p Columns y.
+template <int Columns, class V, class T, class Op>
+[[gnu::always_inline]] inline void transposeVectors(T *target, int64_t yTo, const T *source,
+                                                    int64_t xFrom) {
+  transposeRowsOfVector<Columns, V>(source, xFrom, [=](int y, V value) {
     T *const row = target + y * yTo;
-    simd::store(row, Op::combine(simd::loadAs<Packet<T>>(row), rows[y]));
-  }
+    simd::store(row, Op::combine(simd::loadAs<V>(row), value));
+  });
+}
+
+/// The same for a square of a packet a side.
+template <class T> void transposePackets(T *target, int64_t yTo, const T *source, int64_t xFrom) {
+  transposeVectors<kPacket<T>, Packet<T>, T, Overwrite>(target, yTo, source, xFrom);
 }
 
 /// Whether rows of a target, \p apart elements from each other, begin where packets do.
@@ -191,7 +191,7 @@ void transposeLines(T *target, int64_t yTo, const T *source, int64_t xFrom, int6
   alignas(64) T buffer[kSize * kSize];
   for (int x = 0; x < kSize; x += kStep)
     for (int y = 0; y < kSize; y += kStep)
-      transposePackets<T, Overwrite>(buffer + x + y * kSize, kSize, source + x * xFrom + y, xFrom);
+      transposePackets<T>(buffer + x + y * kSize, kSize, source + x * xFrom + y, xFrom);
   const auto write = [&](auto put) {
     for (int64_t y = firstY; y < kSize; ++y)
       for (int x = 0; x < kSize; x += kStep)
@@ -267,8 +267,7 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
         }
         for (int64_t toY = 0; toY < end; toY += kSize) {
           const int64_t y0 = std::min(toY, end - kSize);
-          transposePackets<T, Overwrite>(strip + x0 + y0 * inStrip, inStrip,
-                                         from + x0 * x.from + y0, x.from);
+          transposePackets<T>(strip + x0 + y0 * inStrip, inStrip, from + x0 * x.from + y0, x.from);
         }
       }
       const T *const written = strip + (firstY - begin) * inStrip;
@@ -305,14 +304,6 @@ void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_
       return transposeRows<Bytes / 2, T, Op>(rows, target, yTo, source, xFrom, begin, end, extent,
                                              fetch);
   using V = typename simd::VectorOf<T, Bytes>::type;
-  const auto transposeAt = [=]<int Columns>(int64_t column, std::integral_constant<int, Columns>) {
-    const int64_t y = std::min(column, extent - Columns);
-    T *const to = target + y * yTo;
-    transposeRowsOfVector<Columns, V>(source + y, xFrom, [=](int i, V value) {
-      T *const row = to + i * yTo;
-      simd::store(row, Op::combine(simd::loadAs<V>(row), value));
-    });
-  };
   int64_t column = begin;
   if constexpr (kTakesPackets<V>) {
     // A few columns that are left go with some of those before them, or alone.
@@ -320,12 +311,14 @@ void transposeRows(int64_t rows, T *target, int64_t yTo, const T *source, int64_
     const int64_t left = Op::isIdempotent && extent >= kSize ? kQuarter<T> + 1 : kSize;
     for (; end - column >= left; column += kSize) {
       fetch(column, kSize);
-      transposeAt(column, std::integral_constant<int, kSize>());
+      const int64_t y = std::min(column, extent - kSize);
+      transposeVectors<kSize, V, T, Op>(target + y * yTo, yTo, source + y, xFrom);
     }
   }
   for (; column < end; column += kQuarter<T>) {
     fetch(column, kQuarter<T>);
-    transposeAt(column, std::integral_constant<int, kQuarter<T>>());
+    const int64_t y = std::min(column, extent - kQuarter<T>);
+    transposeVectors<kQuarter<T>, V, T, Op>(target + y * yTo, yTo, source + y, xFrom);
   }
 }
 

@@ -176,7 +176,7 @@ private:
       prefetchRow(source + i * step + ahead, rowLength);
     for (int64_t at = 0; at < rowLength; at += kSize) {
       const int64_t first = std::min(at, rowLength - kSize);
-      transposePackets<T, Overwrite>(columns + first * kSize, kSize, source + first, step);
+      transposePackets<T>(columns + first * kSize, kSize, source + first, step);
     }
   }
 

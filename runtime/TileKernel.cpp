@@ -109,7 +109,7 @@ template <class T> TileKernel<T>::TileKernel(const TileShape &shape) : tile(shap
   const bool isExchanged = shouldExchange(shape);
   if (isExchanged)
     work = exchangeOperands(shape);
-  work.bFetched = !isExchanged && isFetchedByPanels<T>(shape);
+  work.bFetched = isFetchedByPanels<T>(work);
   jit = !work.bFetched && isWorthGenerating<T>(work) ? generateTile<T>(work) : nullptr;
   portable = portableTile<T>(work);
   if (jit)

@@ -127,6 +127,7 @@ private:
                              .panelCount = panelCount,
                              .panelRows = panelRows,
                              .aPanel = isPacked ? paddedRows * columns : 0,
+                             .bFetched = !isPacked,
                              .accumulates = !pastCaches || scratchColumn > 0,
                              .pastCaches = pastCaches,
                              .resultInScratch = isInScratch,
