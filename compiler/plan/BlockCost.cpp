@@ -189,8 +189,19 @@ private:
     if (blocks.sumsInScratch) // Kernels wait for them as long as for memory.
       return memory.stream(elements);
     const double run = dims.run(Role::C, countsOfProduct());
-    return memory.stream(elements) + memory.rows(elements / run) +
+    return memory.stream(elements) +
+           (areVectorsWritten() ? 0 : memory.owning(dims.elements(Role::C))) +
+           memory.rows(elements / run) +
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
+  }
+
+  /// Whether C is written by whole vectors, which may go past the caches.
+  bool areVectorsWritten() const {
+    const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
+    const DimIndices order = dims.inOrder(Role::C);
+    return dims[order.front()].dimClass == DimClass::M && llvm::all_of(order, [&](std::size_t dim) {
+             return dims.isUnit(Role::C, dim) || dims.stride(Role::C, dim) % lanes == 0;
+           });
   }
 
   /// Of a result in shorter runs than cache lines the rest of these comes and goes, too: from where

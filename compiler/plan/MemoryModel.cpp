@@ -29,15 +29,14 @@ MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double foo
     const double beyond = shareBeyond(footprint, *level);
     bandwidth = 1 / (beyond / bandwidth + (1 - beyond) / level->bandwidth);
   }
-  const CacheLevel *const last = machine.lastFastCache();
-  const double beyondCaches = last ? shareBeyond(footprint, *last) : 1;
+  if (const CacheLevel *const last = machine.lastFastCache())
+    beyondCaches = shareBeyond(footprint, *last);
   const auto threads = static_cast<double>(machine.threads);
-  contiguous = copyOf(machine.pack.contiguous, beyondCaches, threads);
-  transposed = copyOf(machine.pack.transposed, beyondCaches, threads);
+  contiguous = copyOf(machine.pack.contiguous, threads);
+  transposed = copyOf(machine.pack.transposed, threads);
 }
 
-MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double beyondCaches,
-                                      double threads) const {
+MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double threads) const {
   // Packing waits for memory: its time comes on top.
   return {elementBytes / rate.rate + beyondCaches * elementBytes / bandwidth,
           (rate.row + beyondCaches * rate.memoryRow) / threads};

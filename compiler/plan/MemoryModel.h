@@ -26,6 +26,8 @@ public:
 
   /// Reading or writing elements that lie next to each other.
   double stream(double elements) const { return elements * elementBytes / bandwidth; }
+  /// What writing by parts of vectors takes beyond `stream`: in memory, their lines are read first.
+  double owning(double elements) const { return kOwning * beyondCaches * stream(elements); }
   /// What rows take beyond `stream`, of which there are so many.
   double rows(double count) const { return count * contiguous.row; }
   /// Packing into a block in the caches.
@@ -37,17 +39,22 @@ public:
   double scatter(double elements) const { return elements * elementBytes / scattered; }
 
 private:
+  /// How many times as long as writing it takes to get the lines that are written: each is asked
+  /// for when it is stored to.
+  static constexpr double kOwning = 2;
+
   /// A kind of copy of all threads, from where the tensors are.
   struct Copy {
     double element; ///< seconds
     double row;     ///< seconds
   };
-  Copy copyOf(const CopyRate &rate, double beyondCaches, double threads) const;
+  Copy copyOf(const CopyRate &rate, double threads) const;
 
   double elementBytes;
-  double bandwidth; ///< bytes a second
-  double scattered; ///< bytes a second
-  double inSquares; ///< seconds an element of transposes in the caches
+  double bandwidth;        ///< bytes a second
+  double beyondCaches = 1; ///< the share of the footprint that comes from memory
+  double scattered;        ///< bytes a second
+  double inSquares;        ///< seconds an element of transposes in the caches
   Copy contiguous, transposed;
 };
 
