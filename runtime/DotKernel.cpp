@@ -9,6 +9,8 @@
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
+#include "einsumc/BlockTiles.h"
+
 #include <array>
 #include <utility>
 
@@ -16,8 +18,9 @@ namespace einsumc {
 
 namespace {
 
-constexpr int kMostRows = 4;
-constexpr int kMostColumns = simd::kSums / kMostRows;
+constexpr int kMostRows = static_cast<int>(tiles::kDotRows);
+constexpr int kMostColumns = static_cast<int>(tiles::dotColumns(simd::kVectorBytes));
+static_assert(kMostRows * kMostColumns <= simd::kSums);
 /// Sums that must be under way at once to hide the latency of an addition.
 constexpr int kEnoughSums = 8;
 

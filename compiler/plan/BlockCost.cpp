@@ -248,7 +248,7 @@ private:
 
   double resultFromScratch() const {
     const CopyWork copy{dims.elements(Role::C), dims.run(Role::C, blocks.counts),
-                        isScratchTransposed()};
+                        isScratchTransposed(), true};
     constexpr double kPieces = 4;
     const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
     return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);

@@ -36,13 +36,13 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     cost.kernel = kernel;
     return cost;
   };
-  const auto reordering = [&] {
-    return inUsualRoles(chooseReordering(usualDims, work.type, machine).cost, NestKernel::Reorder);
+  const auto reordering = [&](const ReorderChoice &choice) {
+    return inUsualRoles(choice.cost, NestKernel::Reorder);
   };
   if (isStreaming(dims) || goesAlongRows(dims, machine))
     return inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
   if (isReordering(dims))
-    return reordering();
+    return reordering(chooseReordering(usualDims, work.type, machine));
   const bool isSerial = isForOneThread(dims);
   const auto costOf = [&](const WorkDims &of) {
     const int64_t team = shares == TeamShares::Equal ? 1 : machine.threads;
@@ -56,10 +56,14 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const double both = std::min(usual.lineSeconds, other.lineSeconds);
   const LocalCost &blocks =
       other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
-  if (!mayReorder(dims))
+  if (!mayReorder(dims) && !mayBeDots(dims))
     return blocks;
-  const LocalCost alongBatch = reordering();
-  return alongBatch.seconds() < blocks.seconds() ? alongBatch : blocks;
+  const ReorderChoice reordered = chooseReordering(usualDims, work.type, machine);
+  const bool areDots =
+      reordered.areDotsInPlace(usualDims) && reordered.hasTasks(usualDims, enoughTasks(machine));
+  return (mayReorder(dims) || areDots) && reordered.cost.seconds() < blocks.seconds()
+             ? reordering(reordered)
+             : blocks;
 }
 
 } // namespace

@@ -32,8 +32,19 @@ MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double foo
   if (const CacheLevel *const last = machine.lastFastCache())
     beyondCaches = shareBeyond(footprint, *last);
   const auto threads = static_cast<double>(machine.threads);
+  cacheWaits = waitsForCaches(machine, footprint);
   contiguous = copyOf(machine.pack.contiguous, threads);
   transposed = copyOf(machine.pack.transposed, threads);
+}
+
+double MemoryModel::waitsForCaches(const Machine &machine, double footprint) const {
+  constexpr std::size_t kSecond = 1;
+  constexpr double kShare = 0.25; // of the bandwidth of streams, but not less than memory's
+  const CacheLevel *const last = machine.lastFastCache();
+  if (!last || last <= &machine.caches[kSecond])
+    return 0;
+  const double inLast = shareBeyond(footprint, machine.caches[kSecond]) - beyondCaches;
+  return std::max(inLast, 0.0) / std::max(kShare * last->bandwidth, machine.memoryBandwidth);
 }
 
 MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double threads) const {
@@ -44,7 +55,8 @@ MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double threads) cons
 
 double MemoryModel::pack(const CopyWork &copy) const {
   const Copy &kind = copy.isTransposed ? transposed : contiguous;
-  return copy.elements * (kind.element + kind.row / std::max(copy.row, 1.0));
+  const double waits = copy.isOfResult ? 0 : elementBytes * cacheWaits;
+  return copy.elements * (kind.element + waits + kind.row / std::max(copy.row, 1.0));
 }
 
 } // namespace einsumc

@@ -16,6 +16,7 @@ struct CopyWork {
   double elements = 0;
   double row = 1; ///< elements that lie next to each other in the tensor
   bool isTransposed = false;
+  bool isOfResult = false; ///< out of the block, not into it
 };
 
 /// The times of memory traffic, in seconds of one rank, for tensors that together have so many
@@ -30,7 +31,7 @@ public:
   double owning(double elements) const { return kOwning * beyondCaches * stream(elements); }
   /// What rows take beyond `stream`, of which there are so many.
   double rows(double count) const { return count * contiguous.row; }
-  /// Packing into a block in the caches.
+  /// Packing into a block in the caches, or copying one of a result out of it.
   double pack(const CopyWork &copy) const;
   /// What pieces of any length take beyond `pack`, whose transposes are of squares that fill
   /// registers: so many times as long as these, for each element.
@@ -49,10 +50,14 @@ private:
     double row;     ///< seconds
   };
   Copy copyOf(const CopyRate &rate, double threads) const;
+  /// Seconds a byte that packing waits for the last of the fast caches: it asks for lines here and
+  /// there, which come slower than those that follow each other.
+  double waitsForCaches(const Machine &machine, double footprint) const;
 
   double elementBytes;
   double bandwidth;        ///< bytes a second
   double beyondCaches = 1; ///< the share of the footprint that comes from memory
+  double cacheWaits;       ///< seconds a byte that packing waits for a far cache
   double scattered;        ///< bytes a second
   double inSquares;        ///< seconds an element of transposes in the caches
   Copy contiguous, transposed;

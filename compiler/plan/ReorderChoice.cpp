@@ -7,6 +7,7 @@
 #include "compiler/plan/ReorderChoice.h"
 
 #include "compiler/plan/MemoryModel.h"
+#include "compiler/plan/Streaming.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -299,22 +300,32 @@ private:
       if (step.strides[2] == 0)
         sumsInCall = toDouble(step.count);
     }
+    const bool isDot = loops.front().strides[2] == 0;
     const std::size_t several =
         kindOf(loops.front()) != kAll
             ? 0
             : (counts[kRows] > 1 ? 1U : 0U) + (counts[kColumns] > 1 ? 1U : 0U);
+    const double share =
+        kLoopShares[several] * (isDot ? reuse(counts[kRows], counts[kColumns]) : 1);
     const int64_t lanes = machine.vectorBytes / elementBytes;
     const double length = toDouble(loops.front().count);
     const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
     // Where vectors begin and end, in calls of a kernel: each time, and when sums are complete.
     constexpr double kOfDot = 0.5, kOfVectors = 0.125, kOfResult = 0.5;
-    const bool isDot = loops.front().strides[2] == 0;
     const double overheads =
         (isDot ? kOfDot : kOfVectors + kOfResult / sumsInCall) / length + 1 / inCall;
-    cost.kernelSeconds =
-        2 * dims.iterations() * padded / (kLoopShares[several] * machine.flopsPerSecond(type)) +
-        dims.iterations() * overheads * machine.kernelOverhead / threads;
+    cost.kernelSeconds = 2 * dims.iterations() * padded / (share * machine.flopsPerSecond(type)) +
+                         dims.iterations() * overheads * machine.kernelOverhead / threads;
     return cost;
+  }
+
+  /// How many times as many products as a single dot those of some rows and columns make of each
+  /// vector that is loaded.
+  double reuse(int64_t rows, int64_t columns) const {
+    const double r = toDouble(std::clamp<int64_t>(rows, 1, tiles::kDotRows));
+    const double c =
+        toDouble(std::clamp<int64_t>(columns, 1, tiles::dotColumns(machine.vectorBytes)));
+    return 2 * r * c / (r + c);
   }
 
   /// Whether the result goes past the caches where it lies: written once, along a batch or what is
@@ -380,7 +391,8 @@ private:
     double squares = isTransposed ? (isResult ? kOfResult : kOfOperand) : 0;
     if (isRepeated(choice, role))
       squares = isResult ? kOfParts : kOfRepeats;
-    return memory.pack({dims.elements(role), dims.run(role, choice.counts), isTransposed}) +
+    return memory.pack(
+               {dims.elements(role), dims.run(role, choice.counts), isTransposed, isResult}) +
            memory.pieces(again, 1) + memory.pieces(elements, squares);
   }
 
@@ -417,6 +429,19 @@ private:
 };
 
 } // namespace
+
+bool ReorderChoice::areDotsInPlace(const WorkDims &dims) const {
+  return dims[order.front()].dimClass == DimClass::K && !isPacked(largestTensor(dims)) &&
+         !isPacked(Role::C);
+}
+
+bool ReorderChoice::hasTasks(const WorkDims &dims, int64_t least) const {
+  int64_t ofResult = 1, ofSums = 1;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    (dims[dim].dimClass == DimClass::K ? ofSums : ofResult) *=
+        ceilDiv(dims.extent(dim), counts[dim]);
+  return std::max(ofResult, ofSums) >= least;
+}
 
 int64_t ReorderChoice::packedCount(const WorkDims &dims, Role role, std::size_t dim) const {
   const auto has = [&](std::size_t d) { return dims.stride(role, d) != 0; };

@@ -26,13 +26,17 @@ struct ReorderChoice {
   LocalCost cost;
 
   bool isPacked(Role role) const { return packs[static_cast<std::size_t>(role)]; }
+  /// Whether kernels go along sums, and neither the largest tensor nor the result is packed.
+  bool areDotsInPlace(const WorkDims &dims) const;
+  /// Whether there are at least so many blocks of the result, or of the sums.
+  bool hasTasks(const WorkDims &dims, int64_t least) const;
   /// Elements of a packed block along a dim: 1 if it has neither the dim nor repeats along it.
   int64_t packedCount(const WorkDims &dims, Role role, std::size_t dim) const;
 };
 
 /// Chooses blocks that all large tensors have in long pieces, and of the orders of their dims that
 /// one of the tensors suggests the one that is the cheapest by the machine's rates.
-/// \pre isReordering(dims)
+/// \pre isReordering(dims), mayReorder(dims) or mayBeDots(dims)
 ReorderChoice chooseReordering(const WorkDims &dims, ElementType type, const Machine &machine);
 
 } // namespace einsumc

@@ -171,4 +171,10 @@ bool mayReorder(const WorkDims &dims) {
          dims.extentOf(DimClass::K) <= kFewSums;
 }
 
+bool mayBeDots(const WorkDims &dims) {
+  constexpr int64_t kFewColumns = 8;
+  return std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) <= kFewColumns &&
+         dims[dims.fastest(largestTensor(dims))].dimClass == DimClass::K;
+}
+
 } // namespace einsumc

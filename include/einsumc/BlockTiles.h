@@ -66,6 +66,10 @@ inline constexpr int64_t kLongBatchBytes = 64;
 /// Columns of a panel of packed B: those of a block in registers with all vectors of a panel of A,
 /// or half of them where registers are few.
 inline constexpr int kPanelColumns = 6;
+/// The most rows of a block of dots in registers, and columns: long vectors come with more of
+/// those.
+inline constexpr int64_t kDotRows = 4;
+constexpr int64_t dotColumns(int64_t vectorBytes) { return vectorBytes >= 64 ? 6 : 3; }
 /// A tile of A with more elements comes from beyond the second-level cache: if few columns pass by,
 /// it is read a few rows at a time, all along m.
 inline constexpr int64_t kStreamedElements = 128 << 10;
