@@ -268,9 +268,29 @@ private:
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 
+  /// The dim that the innermost loop around blocks goes along; size(): there is none.
+  std::size_t innermostLoop() const {
+    if (blocks.sumsInParallel || blocks.sumsInside)
+      for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
+        if (blocks.counts[dim] < dims.extent(dim))
+          return dim;
+    const DimIndices loops =
+        taskLoops(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch());
+    return loops.empty() ? dims.size() : loops.back();
+  }
+
+  /// Whether the next block has what follows rows of an operand: it then finds the rest of their
+  /// lines in a cache.
+  bool goesOnNext(Role role) const {
+    const std::size_t next = innermostLoop();
+    return next == dims.size() ||
+           toDouble(dims.stride(role, next) * blocks.counts[next]) == dims.run(role, blocks.counts);
+  }
+
   /// An operand's copy into blocks whose fastest role is `fast`.
   CopyWork copyOf(Role role, DimClass fast) const {
     CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
+    copy.readsLinesAgain = !goesOnNext(role);
     const std::size_t unit = dims.fastest(role);
     const DimIndices order = dims.bySpeed(fast, fast == DimClass::K   ? blocks.sumsAsIn
                                                 : fast == DimClass::M ? blocks.rowsAsIn

@@ -6,6 +6,8 @@
 
 #include "compiler/plan/MemoryModel.h"
 
+#include "einsumc/StridedCopy.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -55,8 +57,12 @@ MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double threads) cons
 
 double MemoryModel::pack(const CopyWork &copy) const {
   const Copy &kind = copy.isTransposed ? transposed : contiguous;
-  const double waits = copy.isOfResult ? 0 : elementBytes * cacheWaits;
-  return copy.elements * (kind.element + waits + kind.row / std::max(copy.row, 1.0));
+  const double row = std::max(copy.row, 1.0);
+  double waits = copy.isOfResult ? 0 : elementBytes * cacheWaits;
+  if (copy.readsLinesAgain)
+    waits +=
+        beyondCaches * (static_cast<double>(copies::kLineBytes) - elementBytes) / row / bandwidth;
+  return copy.elements * (kind.element + waits + kind.row / row);
 }
 
 } // namespace einsumc

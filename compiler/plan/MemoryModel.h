@@ -17,6 +17,8 @@ struct CopyWork {
   double row = 1; ///< elements that lie next to each other in the tensor
   bool isTransposed = false;
   bool isOfResult = false; ///< out of the block, not into it
+  /// Rows begin and end in the midst of lines that other blocks have the rest of, much later.
+  bool readsLinesAgain = false;
 };
 
 /// The times of memory traffic, in seconds of one rank, for tensors that together have so many
