@@ -195,7 +195,7 @@ private:
            (isDirect() ? 0 : memory.scatter(elements / scatteredAtOnce()));
   }
 
-  /// Whether C is written by whole vectors, which may go past the caches.
+  /// Whether all rows of C are whole vectors, which may go past the caches.
   bool areVectorsWritten() const {
     const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
     const DimIndices order = dims.inOrder(Role::C);
@@ -248,7 +248,7 @@ private:
 
   double resultFromScratch() const {
     const CopyWork copy{dims.elements(Role::C), dims.run(Role::C, blocks.counts),
-                        isScratchTransposed(), true};
+                        isScratchTransposed()};
     constexpr double kPieces = 4;
     const bool isInPieces = copy.isTransposed && blocks.isPackedInScratch();
     return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
@@ -268,29 +268,43 @@ private:
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 
-  /// The dim that the innermost loop around blocks goes along; size(): there is none.
-  std::size_t innermostLoop() const {
-    if (blocks.sumsInParallel || blocks.sumsInside)
-      for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
-        if (blocks.counts[dim] < dims.extent(dim))
-          return dim;
-    const DimIndices loops =
-        taskLoops(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch());
-    return loops.empty() ? dims.size() : loops.back();
+  /// The loops around blocks, the innermost first.
+  DimIndices loopsAround() const {
+    DimIndices sums;
+    for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
+      if (blocks.counts[dim] < dims.extent(dim))
+        sums.push_back(dim);
+    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch());
+    std::reverse(loops.begin(), loops.end());
+    loops.insert(blocks.sumsInside ? loops.begin() : loops.end(), sums.begin(), sums.end());
+    return loops;
   }
 
-  /// Whether the next block has what follows rows of an operand: it then finds the rest of their
-  /// lines in a cache.
+  /// Whether the next block of an operand has what follows rows of this one: it then finds the rest
+  /// of their lines in a cache.
   bool goesOnNext(Role role) const {
-    const std::size_t next = innermostLoop();
-    return next == dims.size() ||
-           toDouble(dims.stride(role, next) * blocks.counts[next]) == dims.run(role, blocks.counts);
+    const DimIndices loops = loopsAround();
+    const auto next =
+        llvm::find_if(loops, [&](std::size_t dim) { return dims.stride(role, dim) != 0; });
+    return next == loops.end() || toDouble(dims.stride(role, *next) * blocks.counts[*next]) ==
+                                      dims.run(role, blocks.counts);
+  }
+
+  /// Whether rows that a block has of an operand, which begin lines where the tensor does, are
+  /// whole lines.
+  bool areWholeLines(Role role) const {
+    const int64_t line = copies::kLineBytes / sizeInBytes(type);
+    const auto run = static_cast<int64_t>(dims.run(role, blocks.counts));
+    return run % line == 0 && llvm::all_of(dims.inOrder(role), [&](std::size_t dim) {
+             return dims.stride(role, dim) < run || dims.stride(role, dim) % line == 0;
+           });
   }
 
   /// An operand's copy into blocks whose fastest role is `fast`.
   CopyWork copyOf(Role role, DimClass fast) const {
     CopyWork copy{dims.elements(role), dims.run(role, blocks.counts), true};
-    copy.readsLinesAgain = !goesOnNext(role);
+    copy.isPacked = true;
+    copy.readsLinesAgain = !goesOnNext(role) && !areWholeLines(role);
     const std::size_t unit = dims.fastest(role);
     const DimIndices order = dims.bySpeed(fast, fast == DimClass::K   ? blocks.sumsAsIn
                                                 : fast == DimClass::M ? blocks.rowsAsIn

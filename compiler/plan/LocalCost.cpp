@@ -56,11 +56,11 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const double both = std::min(usual.lineSeconds, other.lineSeconds);
   const LocalCost &blocks =
       other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
-  if (!mayReorder(dims) && !mayBeDots(dims))
+  if (!mayReorder(dims) && !mayBeDots(usualDims))
     return blocks;
   const ReorderChoice reordered = chooseReordering(usualDims, work.type, machine);
   const bool areDots =
-      reordered.areDotsInPlace(usualDims) && reordered.hasTasks(usualDims, enoughTasks(machine));
+      reordered.areDotsInPlace(usualDims) && reordered.hasTasks(usualDims, machine);
   return (mayReorder(dims) || areDots) && reordered.cost.seconds() < blocks.seconds()
              ? reordering(reordered)
              : blocks;

@@ -40,10 +40,10 @@ MemoryModel::MemoryModel(const Machine &machine, double elementBytes, double foo
 }
 
 double MemoryModel::waitsForCaches(const Machine &machine, double footprint) const {
-  constexpr std::size_t kSecond = 1;
+  constexpr std::ptrdiff_t kSecond = 1;
   constexpr double kShare = 0.25; // of the bandwidth of streams, but not less than memory's
   const CacheLevel *const last = machine.lastFastCache();
-  if (!last || last <= &machine.caches[kSecond])
+  if (!last || last - machine.caches.data() <= kSecond)
     return 0;
   const double inLast = shareBeyond(footprint, machine.caches[kSecond]) - beyondCaches;
   return std::max(inLast, 0.0) / std::max(kShare * last->bandwidth, machine.memoryBandwidth);
@@ -58,7 +58,7 @@ MemoryModel::Copy MemoryModel::copyOf(const CopyRate &rate, double threads) cons
 double MemoryModel::pack(const CopyWork &copy) const {
   const Copy &kind = copy.isTransposed ? transposed : contiguous;
   const double row = std::max(copy.row, 1.0);
-  double waits = copy.isOfResult ? 0 : elementBytes * cacheWaits;
+  double waits = copy.isPacked ? elementBytes * cacheWaits : 0;
   if (copy.readsLinesAgain)
     waits +=
         beyondCaches * (static_cast<double>(copies::kLineBytes) - elementBytes) / row / bandwidth;

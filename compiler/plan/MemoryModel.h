@@ -16,8 +16,9 @@ struct CopyWork {
   double elements = 0;
   double row = 1; ///< elements that lie next to each other in the tensor
   bool isTransposed = false;
-  bool isOfResult = false; ///< out of the block, not into it
-  /// Rows begin and end in the midst of lines that other blocks have the rest of, much later.
+  /// Into a block in scratch, so that lines are asked for here and there.
+  bool isPacked = false;
+  /// Rows begin or end in the midst of lines that other blocks have the rest of, much later.
   bool readsLinesAgain = false;
 };
 
@@ -33,7 +34,7 @@ public:
   double owning(double elements) const { return kOwning * beyondCaches * stream(elements); }
   /// What rows take beyond `stream`, of which there are so many.
   double rows(double count) const { return count * contiguous.row; }
-  /// Packing into a block in the caches, or copying one of a result out of it.
+  /// Copying into a block in the caches, or out of one, or from one order of dims to another.
   double pack(const CopyWork &copy) const;
   /// What pieces of any length take beyond `pack`, whose transposes are of squares that fill
   /// registers: so many times as long as these, for each element.

@@ -320,12 +320,12 @@ private:
   }
 
   /// How many times as many products as a single dot those of some rows and columns make of each
-  /// vector that is loaded.
+  /// vector that is loaded. With one row or column, there are single dots.
   double reuse(int64_t rows, int64_t columns) const {
     const double r = toDouble(std::clamp<int64_t>(rows, 1, tiles::kDotRows));
     const double c =
         toDouble(std::clamp<int64_t>(columns, 1, tiles::dotColumns(machine.vectorBytes)));
-    return 2 * r * c / (r + c);
+    return rows > 1 && columns > 1 ? 2 * r * c / (r + c) : 1;
   }
 
   /// Whether the result goes past the caches where it lies: written once, along a batch or what is
@@ -392,7 +392,7 @@ private:
     if (isRepeated(choice, role))
       squares = isResult ? kOfParts : kOfRepeats;
     return memory.pack(
-               {dims.elements(role), dims.run(role, choice.counts), isTransposed, isResult}) +
+               {dims.elements(role), dims.run(role, choice.counts), isTransposed, !isResult}) +
            memory.pieces(again, 1) + memory.pieces(elements, squares);
   }
 
@@ -435,12 +435,12 @@ bool ReorderChoice::areDotsInPlace(const WorkDims &dims) const {
          !isPacked(Role::C);
 }
 
-bool ReorderChoice::hasTasks(const WorkDims &dims, int64_t least) const {
+bool ReorderChoice::hasTasks(const WorkDims &dims, const Machine &machine) const {
   int64_t ofResult = 1, ofSums = 1;
   for (std::size_t dim = 0; dim < dims.size(); ++dim)
     (dims[dim].dimClass == DimClass::K ? ofSums : ofResult) *=
         ceilDiv(dims.extent(dim), counts[dim]);
-  return std::max(ofResult, ofSums) >= least;
+  return ofResult >= machine.threads && std::max(ofResult, ofSums) >= enoughTasks(machine);
 }
 
 int64_t ReorderChoice::packedCount(const WorkDims &dims, Role role, std::size_t dim) const {

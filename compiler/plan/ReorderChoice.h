@@ -28,8 +28,9 @@ struct ReorderChoice {
   bool isPacked(Role role) const { return packs[static_cast<std::size_t>(role)]; }
   /// Whether kernels go along sums, and neither the largest tensor nor the result is packed.
   bool areDotsInPlace(const WorkDims &dims) const;
-  /// Whether there are at least so many blocks of the result, or of the sums.
-  bool hasTasks(const WorkDims &dims, int64_t least) const;
+  /// Whether there are blocks of the result for all threads, and of it or the sums enough to keep
+  /// them busy.
+  bool hasTasks(const WorkDims &dims, const Machine &machine) const;
   /// Elements of a packed block along a dim: 1 if it has neither the dim nor repeats along it.
   int64_t packedCount(const WorkDims &dims, Role role, std::size_t dim) const;
 };

@@ -172,8 +172,8 @@ bool mayReorder(const WorkDims &dims) {
 }
 
 bool mayBeDots(const WorkDims &dims) {
-  constexpr int64_t kFewColumns = 8;
-  return std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) <= kFewColumns &&
+  constexpr int64_t kMostDots = 8; // Of each row or column of the large operand.
+  return std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) <= kMostDots &&
          dims[dims.fastest(largestTensor(dims))].dimClass == DimClass::K;
 }
 

@@ -45,8 +45,9 @@ bool isReordering(const WorkDims &dims);
 /// may be faster than blocks.
 bool mayReorder(const WorkDims &dims);
 
-/// Whether one that is neither has few rows or columns and a large operand along sums, so that dots
-/// of that in place may be faster than blocks, for which it is packed.
+/// Whether a contraction that neither streams nor is reordered has few rows or columns and a large
+/// operand along sums, so that dots of that in place may be faster than blocks, for which it is
+/// packed.
 bool mayBeDots(const WorkDims &dims);
 
 } // namespace einsumc
