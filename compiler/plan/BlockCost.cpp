@@ -197,11 +197,9 @@ private:
 
   /// Whether all rows of C are whole vectors, which may go past the caches.
   bool areVectorsWritten() const {
-    const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
-    const DimIndices order = dims.inOrder(Role::C);
-    return dims[order.front()].dimClass == DimClass::M && llvm::all_of(order, [&](std::size_t dim) {
-             return dims.isUnit(Role::C, dim) || dims.stride(Role::C, dim) % lanes == 0;
-           });
+    const std::size_t fastest = dims.fastest(Role::C);
+    return dims[fastest].dimClass == DimClass::M &&
+           dims.areRowsAt(Role::C, dims.extent(fastest), machine.vectorBytes / sizeInBytes(type));
   }
 
   /// Of a result in shorter runs than cache lines the rest of these comes and goes, too: from where
@@ -216,10 +214,8 @@ private:
     if (run >= inLine)
       return 0;
     const double together = dims.run(Role::C, blocks.counts);
-    const DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, false);
-    const bool isNext = !loops.empty() && toDouble(dims.stride(Role::C, loops.back())) == together;
     double elements = dims.elements(Role::C);
-    if (isNext || together >= inLine) {
+    if (goesOnNext(Role::C) || together >= inLine) {
       elements = threads;
       for (std::size_t dim = 0; dim < dims.size(); ++dim)
         elements *= dims[dim].dimClass == DimClass::K ? 1 : toDouble(blocks.counts[dim]);
@@ -280,7 +276,7 @@ private:
     return loops;
   }
 
-  /// Whether the next block of an operand has what follows rows of this one: it then finds the rest
+  /// Whether the next block of a tensor has what follows rows of this one: it then finds the rest
   /// of their lines in a cache.
   bool goesOnNext(Role role) const {
     const DimIndices loops = loopsAround();
@@ -295,9 +291,7 @@ private:
   bool areWholeLines(Role role) const {
     const int64_t line = copies::kLineBytes / sizeInBytes(type);
     const auto run = static_cast<int64_t>(dims.run(role, blocks.counts));
-    return run % line == 0 && llvm::all_of(dims.inOrder(role), [&](std::size_t dim) {
-             return dims.stride(role, dim) < run || dims.stride(role, dim) % line == 0;
-           });
+    return run % line == 0 && dims.areRowsAt(role, run, line);
   }
 
   /// An operand's copy into blocks whose fastest role is `fast`.

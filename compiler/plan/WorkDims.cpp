@@ -108,6 +108,12 @@ double WorkDims::run(Role role, const DimCounts &counts) const {
   return static_cast<double>(run);
 }
 
+bool WorkDims::areRowsAt(Role role, int64_t row, int64_t step) const {
+  return llvm::all_of(inOrder(role), [&](std::size_t dim) {
+    return stride(role, dim) < row || stride(role, dim) % step == 0;
+  });
+}
+
 int64_t WorkDims::runAlong(DimClass dimClass, Role role) const {
   int64_t run = 1;
   for (const std::size_t dim : bySpeed(dimClass, role))

@@ -54,6 +54,8 @@ public:
   int64_t extentOf(DimClass dimClass) const;
   /// Neighbours in a role's tensor that a part of the work has: so many indices of each dim.
   double run(Role role, const DimCounts &counts) const;
+  /// Whether rows of so many neighbours in a role's tensor begin at multiples of \p step elements.
+  bool areRowsAt(Role role, int64_t row, int64_t step) const;
   /// Neighbours in a role's tensor along the dims of a class.
   int64_t runAlong(DimClass dimClass, Role role) const;
   /// Elements of a role's tensor.

@@ -106,7 +106,6 @@ private:
 
   Neighbours neighboursOfTiles() const {
     int64_t alongM = 1, alongN = 1; // Neighbours in C along m, then along n.
-    bool areVectors = true;
     for (const std::size_t dim : dims.inOrder(Role::C)) {
       const int64_t stride = dims.stride(Role::C, dim);
       const DimClass dimClass = dims[dim].dimClass;
@@ -114,13 +113,13 @@ private:
         alongM *= dims.extent(dim);
       else if (dimClass == DimClass::N && stride == alongM * alongN)
         alongN *= dims.extent(dim);
-      areVectors = areVectors && (stride == 1 || stride % vector == 0);
     }
     const int64_t together = alongM * std::min(alongN, tiles::kMostN);
     const bool areLong = together * elementBytes >= kLongTile;
     if (alongM < tiles::kLeastRunVectorsM * vector)
       return {toDouble(together), areLong};
     const bool areColumns = areVectorsLong() && alongM <= tiles::kMostM;
+    const bool areVectors = dims.areRowsAt(Role::C, dims.extent(dims.fastest(Role::C)), vector);
     return {toDouble(std::min(alongM, tiles::kMostM)), areVectors || (areColumns && areLong)};
   }
 
