@@ -13,6 +13,7 @@
 #include "PastCaches.h"
 #include "SimdVector.h"
 #include "TileColumns.h"
+#include "WholeLines.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -89,6 +90,8 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   if (areColumnsTogether && !format.bInPanels &&
       mayJoinColumns(sideM.runLength(0), simd::kLanes<T>, sizeof(T)))
     sideN.joinColumns(simd::kLanes<T>);
+  if (format.wholeLines && format.pastCaches)
+    lines = placeInLines();
   fetchKernels();
 }
 
@@ -118,6 +121,33 @@ template <class T> void BlockKernel<T>::placeInScratch() {
     dim->inC = productInScratch;
     productInScratch *= dim->count;
   }
+}
+
+template <class T> struct BlockKernel<T>::Lines {
+  /// By the variant of m, and of n within it.
+  struct Rows {
+    std::vector<RowsInLines> runs;
+    std::vector<ColumnsInLines> columns;
+  };
+  std::vector<Rows> rows;
+};
+
+template <class T>
+std::shared_ptr<const typename BlockKernel<T>::Lines> BlockKernel<T>::placeInLines() const {
+  Lines result;
+  for (std::size_t variant = 0; variant < sideM.variants.size(); ++variant) {
+    auto &[runs, columns] = result.rows.emplace_back();
+    const int64_t rows = sideM.runLength(variant);
+    for (int64_t row = 0; row < sideM.elements(variant); row += rows)
+      runs.push_back({row, sideM.offsetInC(variant, row)});
+    for (std::size_t variantN = 0; variantN < sideN.variants.size(); ++variantN) {
+      std::vector<int64_t> begins;
+      for (int64_t column = 0; column < sideN.elements(variantN); ++column)
+        begins.push_back(sideN.offsetInC(variantN, column));
+      columns.emplace_back(begins, rows, simd::kLanes<T>, kColumnsInLines<T>);
+    }
+  }
+  return std::make_shared<const Lines>(std::move(result));
 }
 
 /// A tile begins with a panel of B.
@@ -196,8 +226,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
                                 Counts k, bool accumulate, Counts batch) const noexcept {
   if (kernels.empty())
     return;
-  const Tiles &tilesM = sideM.variants[sideM.variantOf(m)];
-  const std::size_t variantN = sideN.variantOf(n);
+  const std::size_t variantM = sideM.variantOf(m), variantN = sideN.variantOf(n);
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
   std::array<Loop, LoopNest::kMaxLoops> products; // To indices in scratch, from those in C.
   int64_t step = 1;
@@ -205,7 +234,7 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
     products[d] = {batch.begin()[d], step, format.batch[d].inC};
   forEachStep({products.data(), batch.size()}, [&](int64_t i, int64_t inC) {
     T *const product = isInScratch() ? scratch + i * productInScratch : c + inC;
-    multiply(a + i * format.aBatch, b + i * format.bBatch, product, tilesM, variantN, tileK,
+    multiply(a + i * format.aBatch, b + i * format.bBatch, product, variantM, variantN, tileK,
              accumulate && !format.resultInScratch);
   });
   if (format.resultInScratch)
@@ -215,10 +244,12 @@ void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts
 }
 
 template <class T>
-void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
+void BlockKernel<T>::multiply(const T *a, const T *b, T *c, std::size_t variantM,
                               std::size_t variantN, const Tile &tileK,
                               bool accumulate) const noexcept {
-  const Tiles &tilesN = sideN.variants[variantN];
+  if (lines && multiplyLines(a, b, c, variantM, variantN, tileK))
+    return;
+  const Tiles &tilesM = sideM.variants[variantM], &tilesN = sideN.variants[variantN];
   const int64_t apartB = format.bInPanels ? sideK.sizes[tileK.size] : format.bN;
   const auto isJoined = [&](const Tile &tileM) {
     return !sideN.joinedRuns.empty() && multiplyJoined(a + tileM.at, b, c, tileM, variantN, tileK);
@@ -253,6 +284,27 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, const Tiles &tilesM,
         break;
       }
     }
+}
+
+/// Computes a block by whole lines of C. Returns whether it could: not with rows that are shorter
+/// than a vector, nor with long sums.
+/// \pre C is not accumulated into
+template <class T>
+bool BlockKernel<T>::multiplyLines(const T *a, const T *b, T *c, std::size_t variantM,
+                                   std::size_t variantN, const Tile &k) const noexcept {
+  ProductInLines<T> work;
+  work.rows = sideM.runLength(variantM);
+  work.k = sideK.sizes[k.size];
+  if (work.rows < simd::kLanes<T> || work.k > kMostSumsInLines)
+    return false;
+  work.a = a;
+  work.aK = format.aK;
+  work.b = b;
+  work.bN = format.bN;
+  work.c = c;
+  work.runs = lines->rows[variantM].runs;
+  multiplyInLines(work, lines->rows[variantM].columns[variantN]);
+  return true;
 }
 
 /// Computes whole columns by vectors that go on from one to the next, for all of n. Returns whether

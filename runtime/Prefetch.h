@@ -17,6 +17,12 @@ inline void prefetch(const void *line) {
   asm volatile("");
 }
 
+/// The same into the nearest cache.
+inline void prefetchToUse(const void *line) {
+  __builtin_prefetch(line, 0, 3);
+  asm volatile("");
+}
+
 /// The same, into the nearest cache, of a line that is going to be written.
 inline void prefetchToWrite(const void *line) {
   __builtin_prefetch(line, 1);

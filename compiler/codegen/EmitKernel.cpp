@@ -172,6 +172,8 @@ private:
       format.emplace_back(".accumulates = true");
     if (nest.resultPastCaches)
       format.emplace_back(".pastCaches = true");
+    if (nest.resultInLines)
+      format.emplace_back(".wholeLines = true");
     if (nest.sumsInScratch)
       addField(format, "scratchColumn", std::to_string(resultStride(nest)));
     else if (nest.resultThroughScratch)

@@ -49,15 +49,16 @@ public:
                                    : BlockAccess::Direct;
     nest.sumsInScratch = blocks.sumsInScratch;
     nest.resultThroughScratch = blocks.resultThroughScratch || blocks.sumsInScratch;
+    nest.resultInLines = blocks.resultInLines && nest.resultPastCaches;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
       nest.panelRows = limits.panelRows;
-    else if (blocks.isPackedInScratch())
+    else if (blocks.hasOnePanel())
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
-    if (limits.hasFewRegisters && blocks.packsLeft && blocks.packsRight && blocks.k >= kLeastSums &&
-        blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
+    if (limits.hasFewRegisters && !blocks.resultInLines && blocks.packsLeft && blocks.packsRight &&
+        blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
       chooseColumnPanels(areTilesInPlace(dims, type, machine, blocks) && !blocks.panelsAcross);
     addLoops();
   }
@@ -152,7 +153,7 @@ private:
     std::vector<NestLoop> tasks;
     // With long rows and few columns in scratch, rather R is packed again.
     for (const std::size_t dim :
-         taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.isPackedInScratch()))
+         taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.hasOnePanel()))
       tasks.push_back({dim, blocks.taskCounts[dim]});
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);

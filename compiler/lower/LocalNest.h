@@ -101,6 +101,8 @@ struct LocalNest {
   bool leftFromMemory = false, rightFromMemory = false;
   /// The result is written once and too large for the caches.
   bool resultPastCaches = false;
+  /// That is by whole lines, whatever part of one a row begins with.
+  bool resultInLines = false;
   /// Blocks of the result are computed in scratch and then copied.
   bool resultThroughScratch = false;
   /// That is when all sums, whose loops are the innermost, have added up there.

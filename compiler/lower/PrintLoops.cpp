@@ -111,6 +111,7 @@ private:
     stream << ": " << buffer(lowered.result).name
            << (nest.sumsInScratch          ? " summed in scratch"
                : nest.resultThroughScratch ? " through scratch"
+               : nest.resultInLines        ? " in whole lines"
                                            : "")
            << " += " << left << access(nest.left) << " * " << right << access(nest.right) << "\n";
   }

@@ -72,13 +72,17 @@ public:
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
                                      isSerial ? 1 : enoughTasks))
       return std::move(*fetched);
+    const std::optional<BlockChoice> inLines = blocksInLines();
     std::optional<BlockChoice> inScratch;
     if (const auto written = writtenBlocks(kUsualScratch)) {
       inScratch = blocksThroughScratch(*written);
       if (packsAgain(*inScratch))
         takeLargerScratch(*inScratch);
-      if (written->areMostlyWritten)
+      if (written->areMostlyWritten) {
+        if (inLines)
+          takeLines(*inScratch, *inLines);
         return *inScratch;
+      }
     }
     choosePacked();
     chooseSmaller();
@@ -86,6 +90,8 @@ public:
       takeIfFaster(choice, *inPlace, kClearly);
     if (inScratch)
       takeIfFaster(choice, *inScratch, kClearly);
+    if (inLines)
+      takeLines(choice, *inLines);
     return choice;
   }
 
@@ -264,6 +270,28 @@ private:
                                   eighths * limits.leftBytes / 4 / elementBytes, enoughTasks);
   }
 
+  /// Blocks whose C is written by whole lines, if it can be.
+  std::optional<BlockChoice> blocksInLines() const {
+    if (isSerial)
+      return std::nullopt;
+    const auto counts =
+        einsumc::blocksInLines(dims, elementBytes, limits.lanes(),
+                               kUsualScratch * limits.leftBytes / 4 / elementBytes, enoughTasks);
+    if (!counts)
+      return std::nullopt;
+    Chooser other = *this;
+    other.choice.resultInLines = true;
+    other.chooseWhole(*counts);
+    return other.choice;
+  }
+
+  /// Takes blocks whose C is written by whole lines if they are faster: clearly where sums are so
+  /// long that writing takes little of the time.
+  void takeLines(BlockChoice &taken, const BlockChoice &inLines) const {
+    constexpr int64_t kFewSums = 64;
+    takeIfFaster(taken, inLines, inLines.k > kFewSums ? kClearly : 1);
+  }
+
   /// Whether there are several blocks of both sides, so that an operand is packed for each of the
   /// other one's.
   static bool packsAgain(const BlockChoice &blocks) {
@@ -292,13 +320,15 @@ private:
 
   BlockChoice blocksThroughScratch(const WrittenBlocks &written) const {
     Chooser other = *this;
-    other.chooseWritten(written.counts);
+    other.choice.resultThroughScratch = true;
+    other.chooseWhole(written.counts);
     return other.choice;
   }
 
-  void chooseWritten(const DimCounts &counts) {
+  /// Takes blocks of all sums.
+  void chooseWhole(const DimCounts &counts) {
     block.counts = counts;
-    choice.resultThroughScratch = choice.packsLeft = choice.packsRight = true;
+    choice.packsLeft = choice.packsRight = true;
     evenParts(&Chooser::takeCounts);
   }
 

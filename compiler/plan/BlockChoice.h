@@ -34,12 +34,17 @@ struct BlockChoice {
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
   /// longer than C, or as tiles would write a large C in short runs.
   bool resultThroughScratch = false;
+  /// A large C is written from registers by whole lines (`runtime/WholeLines.h`), as its rows,
+  /// which are long, begin in the midst of these.
+  bool resultInLines = false;
   /// The sums of a block of C, which is not contiguous for long enough where tiles would add them
   /// to it, add up in scratch and are copied when they are complete.
   bool sumsInScratch = false;
   /// Whether these are products of packed blocks, of which those of R follow each other within one
   /// of L.
   bool isPackedInScratch() const { return resultThroughScratch && !fetchesLeft; }
+  /// Whether all of a packed block of L is one panel, for which blocks of R follow each other.
+  bool hasOnePanel() const { return resultInLines || isPackedInScratch(); }
   /// The elements along m of a column where columns are next to each other in C, and tiles write
   /// them together past the caches if there is nothing to add to; 0: they are not.
   int64_t columnTogether = 0;

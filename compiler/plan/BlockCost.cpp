@@ -49,7 +49,9 @@ public:
     LocalCost cost;
     for (const Role role : {Role::A, Role::B, Role::C})
       cost.memorySeconds += memory.stream(dims.elements(role));
-    cost.kernelSeconds = blocks.fetchesLeft ? fetchingSeconds(cost.memorySeconds) : kernelSeconds();
+    cost.kernelSeconds = blocks.fetchesLeft     ? fetchingSeconds(cost.memorySeconds)
+                         : blocks.resultInLines ? secondsByLines()
+                                                : kernelSeconds();
     cost.lineSeconds = lineSeconds();
     if (blocks.packsLeft)
       cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
@@ -68,7 +70,7 @@ private:
   double imbalanceOfTeam() const {
     if (isForOneThread(dims) || blocks.sumsInParallel)
       return 1;
-    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch(), team);
+    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.hasOnePanel(), team);
   }
 
   /// The arithmetic, under which the tensors come and go all but for a share.
@@ -165,7 +167,7 @@ private:
 
   /// The arithmetic of whole columns, under which the result leaves but for a share.
   double secondsWhileWriting() const {
-    constexpr double kNotHidden = 0.3;
+    constexpr double kNotHidden = 0.5;
     const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
     const int64_t column = blocks.columnTogether;
     const int64_t most = tiles::mostOfColumns(column, blocks.k, lanes, sizeInBytes(type));
@@ -179,6 +181,41 @@ private:
                tileEfficiency(machine, type, tile) +
            kNotHidden * memory.stream(dims.elements(Role::C)) +
            calls * machine.kernelOverhead / threads;
+  }
+
+  /// The arithmetic of vectors of whole lines, under which these leave but for a share. Those of
+  /// two columns take longer, and columns that begin at the same element of a line are computed
+  /// together: many keep the processor busy.
+  double secondsByLines() const {
+    constexpr double kOfJoints = 1.7, kOfEnds = 5, kEnoughTogether = 3, kNotHidden = 0.1;
+    const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
+    const RunInLines run = runInLines();
+    const double vectors = toDouble(run.rows) / toDouble(lanes);
+    const double others = kOfJoints + kOfEnds / toDouble(run.columns);
+    const double together = std::max(toDouble(blocks.n) / toDouble(lanes), 1.0);
+    const TileSize tile{toDouble(tiles::kVectorsInLines * lanes), toDouble(tiles::kMostN),
+                        toDouble(blocks.k)};
+    const double efficiency = tileEfficiency(machine, type, tile) * vectors / (vectors + others) *
+                              std::min(together / kEnoughTogether, 1.0);
+    const double result = memory.stream(dims.elements(Role::C));
+    return std::max(2 * dims.iterations() / machine.flopsPerSecond(type) / efficiency, result) +
+           kNotHidden * result;
+  }
+
+  /// Neighbours in C: rows, and columns of them.
+  struct RunInLines {
+    int64_t rows = 1, columns = 1;
+  };
+  RunInLines runInLines() const {
+    RunInLines run;
+    for (const std::size_t dim : dims.inOrder(Role::C)) {
+      const bool isRow = dims[dim].dimClass == DimClass::M;
+      if (dims.stride(Role::C, dim) != run.rows * run.columns || (isRow && run.columns > 1) ||
+          dims[dim].dimClass == DimClass::C)
+        break;
+      (isRow ? run.rows : run.columns) *= blocks.counts[dim];
+    }
+    return run;
   }
 
   /// Getting the tiles into C, once a block of the sums.
@@ -211,6 +248,8 @@ private:
     constexpr double kLineBytes = copies::kLineBytes;
     const double inLine = kLineBytes / elementBytes;
     const double run = dims.run(Role::C, countsOfProduct());
+    if (blocks.resultInLines)
+      return secondsOfEnds();
     if (run >= inLine)
       return 0;
     const double together = dims.run(Role::C, blocks.counts);
@@ -223,6 +262,18 @@ private:
     const double footprint = kLineBytes * elements / std::min(together, inLine);
     return MemoryModel(machine, elementBytes, footprint)
         .stream(2 * (inLine / run - 1) * dims.elements(Role::C) * toDouble(blocks.kBlocks));
+  }
+
+  /// Lines at the ends of runs that are written by whole lines: they are read first, and written
+  /// twice unless the block has what follows.
+  double secondsOfEnds() const {
+    if (areWholeLines(Role::C))
+      return 0;
+    const RunInLines run = runInLines();
+    const double length = toDouble(run.rows * run.columns);
+    const double lines = length < dims.run(Role::C, blocks.counts) ? 1 : 3;
+    return memory.stream(lines * toDouble(copies::kLineBytes) / elementBytes *
+                         dims.elements(Role::C) / length);
   }
 
   /// Products of a batch are written one by one.
@@ -251,7 +302,7 @@ private:
   }
 
   double packsOfLeft() const {
-    if (blocks.isPackedInScratch())
+    if (blocks.hasOnePanel())
       return 1;
     // Blocks of L follow each other within a block of R.
     return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
@@ -259,7 +310,7 @@ private:
                : toDouble(blocks.nBlocks);
   }
   double packsOfRight() const {
-    if (blocks.isPackedInScratch())
+    if (blocks.hasOnePanel())
       return blocks.nBlocks == 1 ? 1 : toDouble(blocks.mBlocks);
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
@@ -270,7 +321,7 @@ private:
     for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
       if (blocks.counts[dim] < dims.extent(dim))
         sums.push_back(dim);
-    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.isPackedInScratch());
+    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.hasOnePanel());
     std::reverse(loops.begin(), loops.end());
     loops.insert(blocks.sumsInside ? loops.begin() : loops.end(), sums.begin(), sums.end());
     return loops;
@@ -286,8 +337,8 @@ private:
                                       dims.run(role, blocks.counts);
   }
 
-  /// Whether rows that a block has of an operand, which begin lines where the tensor does, are
-  /// whole lines.
+  /// Whether rows that a block has of a tensor, which begin lines where the tensor does, are whole
+  /// lines.
   bool areWholeLines(Role role) const {
     const int64_t line = copies::kLineBytes / sizeInBytes(type);
     const auto run = static_cast<int64_t>(dims.run(role, blocks.counts));

@@ -159,7 +159,7 @@ double fullnessOf(const WorkDims &dims, const BlockChoice &blocks, int64_t lanes
     return rows / within * ceilDiv(within, lanes) + ceilDiv(rows % within, lanes);
   };
   int64_t vectors = 0;
-  if (blocks.panelsAcross || blocks.isPackedInScratch() || !blocks.packsLeft) {
+  if (blocks.panelsAcross || blocks.hasOnePanel() || !blocks.packsLeft) {
     vectors = vectorsOf(blocks.m);
   } else {
     const BlockPanels panels = panelsOf(dims, blocks, tiles::kPanelVectors * lanes);

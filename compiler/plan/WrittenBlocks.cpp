@@ -43,12 +43,16 @@ constexpr double kMuchSmaller = 8;
 /// Elements of a product along n that there is room for, as for a panel along m, or half as many
 /// if runs are too short then; and the most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
+/// The same along n where whole lines are written: some columns begin at each element of a vector.
+constexpr int64_t kColumnsInLines = 128;
 
 class Blocks {
 public:
-  Blocks(const WorkDims &dims, int64_t elementBytes, int64_t vector, int64_t most)
+  /// \param most elements of a block of the operands, and of C unless it is written by lines
+  /// \param mostOfC elements of its block of C
+  Blocks(const WorkDims &dims, int64_t elementBytes, int64_t vector, int64_t most, int64_t mostOfC)
       : dims(dims), elementBytes(elementBytes), vector(vector),
-        panelRows(tiles::kPanelVectors * vector), most(most), block(dims) {}
+        panelRows(tiles::kPanelVectors * vector), most(most), mostOfC(mostOfC), block(dims) {}
 
   std::optional<WrittenBlocks> run() {
     if (!isLarge())
@@ -73,6 +77,17 @@ public:
         break;
     }
     return best;
+  }
+
+  std::optional<DimCounts> runInLines() {
+    if (!areVectorsLong() || bytesOfResult() < tiles::kPastCachesBytes ||
+        dims.extentOf(DimClass::K) > tiles::kMostSumsInLines)
+      return std::nullopt;
+    inLines = true;
+    least = {panelRows, kColumnsInLines, kShortestRun};
+    grow();
+    return rowsInC() >= tiles::kLeastVectorsInLines * vector ? std::optional(block.counts)
+                                                             : std::nullopt;
   }
 
 private:
@@ -123,6 +138,17 @@ private:
     return {toDouble(std::min(alongM, tiles::kMostM)), areVectors || (areColumns && areLong)};
   }
 
+  /// Of a block, along m.
+  int64_t rowsInC() const {
+    int64_t rows = 1;
+    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::C)) {
+      if (dims.stride(Role::C, dim) != rows)
+        break;
+      rows *= block.counts[dim];
+    }
+    return rows;
+  }
+
   bool areVectorsLong() const { return vector * elementBytes >= kLongVectorBytes; }
 
   bool isMostlyWritten(const Neighbours &ofTile) const {
@@ -156,7 +182,8 @@ private:
     int64_t run = 1;
     for (const std::size_t dim : dims.inOrder(role)) {
       const bool isBatch = dims[dim].dimClass == DimClass::C;
-      if (dims.stride(role, dim) != run || run >= wanted || (isBatch && role != Role::C))
+      if (dims.stride(role, dim) != run || run >= wanted ||
+          (isBatch && (inLines || role != Role::C)))
         return;
       block.grow(dim, ceilDiv(wanted, run), mostOf(dims[dim].dimClass));
       if (isBatch)
@@ -183,6 +210,11 @@ private:
     const int64_t m = sizeOf(DimClass::M, least.m);
     const int64_t n = sizeOf(DimClass::N, least.n);
     const int64_t k = block.sizeOf(DimClass::K);
+    if (inLines) {
+      const int64_t other = dimClass == DimClass::M ? n : m;
+      const int64_t beside = std::min(most / k - other, mostOfC / other);
+      return std::max<int64_t>(1, dimClass == DimClass::M ? std::min(kMostM, beside) : beside);
+    }
     if (dimClass == DimClass::C)
       return std::max<int64_t>(1, most / (m * n + (m + n) * k));
     const int64_t ofProduct = most / block.sizeOf(DimClass::C);
@@ -193,17 +225,24 @@ private:
   }
 
   const WorkDims &dims;
-  const int64_t elementBytes, vector, panelRows, most;
+  const int64_t elementBytes, vector, panelRows, most, mostOfC;
+  bool inLines = false; ///< no block of C is kept
   Product least = {};
   BlockCounts block;
 };
 
 } // namespace
 
+std::optional<DimCounts> blocksInLines(const WorkDims &dims, int64_t elementBytes, int64_t vector,
+                                       int64_t most, int64_t tasks) {
+  const auto share = static_cast<int64_t>(dims.elements(Role::C) / toDouble(tasks));
+  return Blocks(dims, elementBytes, vector, most, share).runInLines();
+}
+
 std::optional<WrittenBlocks> writtenBlocks(const WorkDims &dims, int64_t elementBytes,
                                            int64_t vector, int64_t most, int64_t tasks) {
   const auto share = static_cast<int64_t>(dims.elements(Role::C) / toDouble(tasks));
-  return Blocks(dims, elementBytes, vector, std::min(most, share)).run();
+  return Blocks(dims, elementBytes, vector, std::min(most, share), share).run();
 }
 
 } // namespace einsumc

@@ -21,6 +21,14 @@ struct WrittenBlocks {
   bool areMostlyWritten = false;
 };
 
+/// Blocks of a contraction with a large result of long rows in the midst of lines, for kernels that
+/// write whole lines: the indices in a block by dim, all of the sums. None if the result has no
+/// such rows, or sums are long.
+/// \param vector elements of a vector
+/// \param most elements of a block of both operands together, of which there are at least \p tasks
+std::optional<DimCounts> blocksInLines(const WorkDims &dims, int64_t elementBytes, int64_t vector,
+                                       int64_t most, int64_t tasks);
+
 /// None if the result is small or sums are long, if kernels write long runs by themselves, or if no
 /// block has any.
 /// \param vector elements of a vector

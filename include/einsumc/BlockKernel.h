@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 namespace einsumc {
@@ -50,6 +51,9 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
+  /// That is by whole lines (`runtime/WholeLines.h`): rows of C are contiguous along m for at least
+  /// a vector, all of A is one panel, and B is columns along k.
+  bool wholeLines = false;
   /// A block of C is computed in scratch, each product of a batch in the order of C or of tiles
   /// (tiles::kLongBatchBytes), and copied when it is complete.
   bool resultInScratch = false;
@@ -157,11 +161,16 @@ private:
     void joinColumns(int64_t unit);
   };
 
+  /// What is written by whole lines, by variants of the sides.
+  struct Lines;
+
   void packAcross(T *target, const T *source, Counts m, Counts k, Counts batch) const noexcept;
   void packColumnPanels(T *target, const T *source, Counts k, Counts n,
                         Counts batch) const noexcept;
-  void multiply(const T *a, const T *b, T *c, const Tiles &tilesM, std::size_t variantN,
+  void multiply(const T *a, const T *b, T *c, std::size_t variantM, std::size_t variantN,
                 const Tile &tileK, bool accumulate) const noexcept;
+  bool multiplyLines(const T *a, const T *b, T *c, std::size_t variantM, std::size_t variantN,
+                     const Tile &tileK) const noexcept;
   bool multiplyJoined(const T *a, const T *b, T *c, const Tile &m, std::size_t variantN,
                       const Tile &k) const noexcept;
   void fetchKernels();
@@ -175,6 +184,7 @@ private:
                           const Tile &k) const noexcept;
   bool isInScratch() const { return format.resultInScratch || format.scratchColumn > 0; }
   void placeInScratch();
+  std::shared_ptr<const Lines> placeInLines() const;
   /// How tiles get into C.
   enum class Result : uint8_t { Direct, Buffered, PastCaches };
   Result chooseResult() const;
@@ -191,6 +201,7 @@ private:
   Result result = Result::Direct;
   Spread spread = Spread::Runs;
   int64_t productInScratch = 0;       ///< elements between those of a batch
+  std::shared_ptr<const Lines> lines; ///< how C is written by whole lines, if it is
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate
 };
 

@@ -66,6 +66,12 @@ public:
     run(BlockOfB::Columns, panelDims, panelCount, panelRows, isInScratch, scratchColumn);
   }
 
+  /// All of A in one panel, and C written by whole lines.
+  void runInLines() {
+    wholeLines = true;
+    run(BlockOfB::Columns, 2, counts[M1], 0, false, 0);
+  }
+
   void check() {
     Sizes ones;
     ones.fill(1);
@@ -130,6 +136,7 @@ private:
                              .bFetched = !isPacked,
                              .accumulates = !pastCaches || scratchColumn > 0,
                              .pastCaches = pastCaches,
+                             .wholeLines = wholeLines,
                              .resultInScratch = isInScratch,
                              .scratchColumn = scratchColumn};
     const int64_t columnInScratch = scratchColumn > 0 ? scratchColumn : counts[M0] * counts[M1];
@@ -226,6 +233,7 @@ private:
 
   Sizes extents, counts;
   bool pastCaches;
+  bool wholeLines = false;
   std::array<int64_t, kIndices> toC = {};
   int64_t firstOfC = 0;
   std::vector<T> c;
@@ -310,6 +318,25 @@ TYPED_TEST(BlockKernelTest, JoinedColumnsPastCaches) {
   check({20, 4, 5, 4}, 4, {0, 2, 1, 3}, 4);
   check({10, 4, 5, 4}, 4, {0, 2, 1, 3}, 4);
   check({10, 4, 5, 4}, 4, {0, 2, 3, 1}, 4);
+}
+
+/// Whole lines of rows that begin anywhere in one. Blocks at the ends of dims may have rows that
+/// are shorter than a vector, which tiles compute, as they do long sums.
+TYPED_TEST(BlockKernelTest, WholeLines) {
+  for (const int64_t rows : {3, 8, 16, 21, 40, 67})
+    for (const std::array<int, 4> &order :
+         {std::array{0, 1, 2, 3}, std::array{0, 2, 1, 3}, std::array{0, 3, 2, 1}})
+      for (const int64_t gap : {0, 1})
+        for (const int64_t sums : {1, 7, 128, 129}) {
+          BlockedProduct<TypeParam> product({rows, 7, 9, 5, sums, 2}, {rows, 4, 9, 3, sums, 2},
+                                            order, true, gap, 3);
+          product.runInLines();
+          product.check();
+        }
+  BlockedProduct<TypeParam> product({45, 3, 20, 9, 5, 2}, {40, 3, 11, 9, 5, 2}, {0, 2, 1, 3}, true,
+                                    0);
+  product.runInLines();
+  product.check();
 }
 
 /// Panels that end in the midst of the first dim, several times in it, or hold several of its rows.
