@@ -153,7 +153,7 @@ private:
     std::vector<NestLoop> tasks;
     // With long rows and few columns in scratch, rather R is packed again.
     for (const std::size_t dim :
-         taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.hasOnePanel()))
+         taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.taskOrder()))
       tasks.push_back({dim, blocks.taskCounts[dim]});
     std::vector<NestLoop> sums;
     einsumc::addLoops(dims, DimClass::K, Role::A, blocks.taskCounts, sums);

@@ -92,6 +92,7 @@ public:
       takeIfFaster(choice, *inScratch, kClearly);
     if (inLines)
       takeLines(choice, *inLines);
+    completeLines();
     return choice;
   }
 
@@ -283,6 +284,15 @@ private:
     other.choice.resultInLines = true;
     other.chooseWhole(*counts);
     return other.choice;
+  }
+
+  /// Has tasks complete the lines of C if that is faster although operands are packed again.
+  void completeLines() {
+    if (isSerial || choice.kBlocks > 1 || choice.sumsInParallel || choice.resultThroughScratch)
+      return;
+    BlockChoice other = choice;
+    other.linesInside = true;
+    takeIfFaster(choice, other, kClearly);
   }
 
   /// Takes blocks whose C is written by whole lines if they are faster: clearly where sums are so

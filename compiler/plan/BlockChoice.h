@@ -7,6 +7,7 @@
 #ifndef EINSUMC_PLAN_BLOCKCHOICE_H
 #define EINSUMC_PLAN_BLOCKCHOICE_H
 
+#include "compiler/plan/TaskLoops.h"
 #include "compiler/plan/WorkDims.h"
 
 #include "einsumc/BlockTiles.h"
@@ -48,6 +49,10 @@ struct BlockChoice {
   /// The elements along m of a column where columns are next to each other in C, and tiles write
   /// them together past the caches if there is nothing to add to; 0: they are not.
   int64_t columnTogether = 0;
+  /// The next tasks after one have the rest of the lines of C that it writes in parts, although
+  /// operands are packed again for that.
+  bool linesInside = false;
+  TaskOrder taskOrder() const { return {hasOnePanel(), linesInside}; }
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
   /// place or takes longer to be packed.
   Role sumsAsIn = Role::B;

@@ -70,7 +70,7 @@ private:
   double imbalanceOfTeam() const {
     if (isForOneThread(dims) || blocks.sumsInParallel)
       return 1;
-    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.hasOnePanel(), team);
+    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.taskOrder(), team);
   }
 
   /// The arithmetic, under which the tensors come and go all but for a share.
@@ -301,7 +301,23 @@ private:
     return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
   }
 
+  /// How often an operand is packed: for each of the tasks that have another block of it than those
+  /// before.
+  double packsOf(Role role) const {
+    double packs = 1, others = 1;
+    for (const std::size_t dim :
+         taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder())) {
+      if (dims.stride(role, dim) != 0)
+        packs = others;
+      else
+        others *= toDouble(ceilDiv(dims.extent(dim), blocks.taskCounts[dim]));
+    }
+    return packs;
+  }
+
   double packsOfLeft() const {
+    if (blocks.linesInside)
+      return packsOf(Role::A);
     if (blocks.hasOnePanel())
       return 1;
     // Blocks of L follow each other within a block of R.
@@ -310,6 +326,8 @@ private:
                : toDouble(blocks.nBlocks);
   }
   double packsOfRight() const {
+    if (blocks.linesInside)
+      return packsOf(Role::B);
     if (blocks.hasOnePanel())
       return blocks.nBlocks == 1 ? 1 : toDouble(blocks.mBlocks);
     return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
@@ -321,7 +339,7 @@ private:
     for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
       if (blocks.counts[dim] < dims.extent(dim))
         sums.push_back(dim);
-    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.hasOnePanel());
+    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder());
     std::reverse(loops.begin(), loops.end());
     loops.insert(blocks.sumsInside ? loops.begin() : loops.end(), sums.begin(), sums.end());
     return loops;

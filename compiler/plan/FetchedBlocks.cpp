@@ -320,8 +320,7 @@ private:
   }
 
   double imbalanceOf(const DimCounts &counts) const {
-    return einsumc::imbalanceOf(dims, toDouble(elementBytes), counts, /*rowsOutside=*/false,
-                                threads);
+    return einsumc::imbalanceOf(dims, toDouble(elementBytes), counts, TaskOrder(), threads);
   }
 
   /// The indices of a dim that tasks have if these are so many or at most half as many more: of

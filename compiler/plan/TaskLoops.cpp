@@ -71,15 +71,16 @@ private:
   double work = 1;
 };
 
-/// Of a result that is far larger than the operands, and of which a task writes parts of a few
-/// lines as it has one index of the next dim, the next tasks have the other indices if a cache
-/// has those lines until then: that is worth packing the operands again.
-void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &counts,
+/// Of a result of which a task writes parts of lines, as it has a part of the next dim, the next
+/// tasks have the rest of these: always of one that is far larger than the operands, if these are a
+/// few lines and a cache has them until then, as that is worth packing the operands again.
+void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &counts, bool always,
                    DimIndices &loops) {
   constexpr double kFar = 2, kFewLines = 512, kCacheBytes = 16 << 20;
   const double run = dims.run(Role::C, counts);
   if (run * elementBytes > kFewLines ||
-      dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B)))
+      (!always &&
+       dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B))))
     return;
   double bytesOfTask = elementBytes;
   for (std::size_t dim = 0; dim < dims.size(); ++dim)
@@ -87,34 +88,34 @@ void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &c
       bytesOfTask *= toDouble(counts[dim]);
   const auto next = llvm::find_if(
       loops, [&](std::size_t dim) { return toDouble(dims.stride(Role::C, dim)) == run; });
-  if (next != loops.end() && bytesOfTask * toDouble(dims.extent(*next)) <= kCacheBytes)
+  if (next != loops.end() && (always || bytesOfTask * toDouble(dims.extent(*next)) <= kCacheBytes))
     std::rotate(next, next + 1, loops.end());
 }
 
 } // namespace
 
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                     bool rowsOutside) {
+                     TaskOrder order) {
   DimIndices loops;
   const auto add = [&](DimClass dimClass, Role role) {
-    const DimIndices order = dims.bySpeed(dimClass, role);
-    for (const std::size_t dim : llvm::reverse(order))
+    const DimIndices fastestFirst = dims.bySpeed(dimClass, role);
+    for (const std::size_t dim : llvm::reverse(fastestFirst))
       if (counts[dim] < dims.extent(dim))
         loops.push_back(dim);
   };
   add(DimClass::C, Role::C);
-  if (rowsOutside)
+  if (order.rowsOutside)
     add(DimClass::M, Role::A);
   add(DimClass::N, Role::B);
-  if (!rowsOutside)
+  if (!order.rowsOutside)
     add(DimClass::M, Role::A);
-  completeLines(dims, elementBytes, counts, loops);
+  completeLines(dims, elementBytes, counts, order.linesInside, loops);
   return loops;
 }
 
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                   bool rowsOutside, int64_t threads) {
-  const DimIndices loops = taskLoops(dims, elementBytes, counts, rowsOutside);
+                   TaskOrder order, int64_t threads) {
+  const DimIndices loops = taskLoops(dims, elementBytes, counts, order);
   if (loops.empty()) // One task.
     return toDouble(threads);
   double all = 1;

@@ -13,16 +13,22 @@
 
 namespace einsumc {
 
+/// The order of tasks, within those of a batch.
+struct TaskOrder {
+  bool rowsOutside = false; ///< m outside of n
+  /// The next tasks after one have the rest of the lines of the result that it writes in parts.
+  bool linesInside = false;
+};
+
 /// The dims that are cut into tasks, as the loops over these have them, the outermost first.
 /// \param counts by dim: indices in a task
-/// \param rowsOutside with m outside of n
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                     bool rowsOutside);
+                     TaskOrder order);
 
 /// How many times as much as all threads in the mean the one with the most work has. Each computes
 /// as many tasks as the others, or one more, in the order of the loops, as if all were as fast.
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                   bool rowsOutside, int64_t threads);
+                   TaskOrder order, int64_t threads);
 
 /// What a choice of parts takes.
 struct TeamTime {
