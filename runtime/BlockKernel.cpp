@@ -47,6 +47,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
     format.bPanelDims = sideN.dims.size();
   if (sideM.elements(0) == 0 || sideN.elements(0) == 0 || sideK.elements(0) == 0)
     return; // Nothing to compute on this rank.
+  isEmpty = false;
   if (isInScratch())
     placeInScratch();
   result = chooseResult();
@@ -90,9 +91,11 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   if (areColumnsTogether && !format.bInPanels &&
       mayJoinColumns(sideM.runLength(0), simd::kLanes<T>, sizeof(T)))
     sideN.joinColumns(simd::kLanes<T>);
-  if (format.wholeLines && format.pastCaches)
+  if (format.wholeLines && format.pastCaches && !format.bInPanels && !isInScratch() &&
+      sideM.strideInC() == 1)
     lines = placeInLines();
-  fetchKernels();
+  if (!lines || !lines->haveAll)
+    fetchKernels();
 }
 
 /// Gives the dims the distances that they have in scratch: in the order of C, or of tiles, as sums
@@ -130,14 +133,21 @@ template <class T> struct BlockKernel<T>::Lines {
     std::vector<ColumnsInLines> columns;
   };
   std::vector<Rows> rows;
+  bool haveAll = true; ///< no variant is left to tiles
 };
 
 template <class T>
 std::shared_ptr<const typename BlockKernel<T>::Lines> BlockKernel<T>::placeInLines() const {
   Lines result;
+  const auto isInLines = [&](int64_t rows) {
+    return rows >= simd::kLanes<T> && sideK.elements(0) <= kMostSumsInLines;
+  };
   for (std::size_t variant = 0; variant < sideM.variants.size(); ++variant) {
     auto &[runs, columns] = result.rows.emplace_back();
     const int64_t rows = sideM.runLength(variant);
+    result.haveAll = result.haveAll && isInLines(rows);
+    if (!isInLines(rows))
+      continue;
     for (int64_t row = 0; row < sideM.elements(variant); row += rows)
       runs.push_back({row, sideM.offsetInC(variant, row)});
     for (std::size_t variantN = 0; variantN < sideN.variants.size(); ++variantN) {
@@ -224,7 +234,7 @@ const TileKernel<T> &BlockKernel<T>::kernel(const Tile &m, const Tile &n, const 
 template <class T>
 void BlockKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch, Counts m, Counts n,
                                 Counts k, bool accumulate, Counts batch) const noexcept {
-  if (kernels.empty())
+  if (isEmpty)
     return;
   const std::size_t variantM = sideM.variantOf(m), variantN = sideN.variantOf(n);
   const Tile &tileK = sideK.variants[sideK.variantOf(k)].front();
@@ -286,24 +296,24 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, std::size_t variantM
     }
 }
 
-/// Computes a block by whole lines of C. Returns whether it could: not with rows that are shorter
-/// than a vector, nor with long sums.
+/// Computes a block by whole lines of C. Returns whether it could.
 /// \pre C is not accumulated into
 template <class T>
 bool BlockKernel<T>::multiplyLines(const T *a, const T *b, T *c, std::size_t variantM,
                                    std::size_t variantN, const Tile &k) const noexcept {
+  const auto &[runs, columns] = lines->rows[variantM];
+  if (runs.empty())
+    return false;
   ProductInLines<T> work;
   work.rows = sideM.runLength(variantM);
   work.k = sideK.sizes[k.size];
-  if (work.rows < simd::kLanes<T> || work.k > kMostSumsInLines)
-    return false;
   work.a = a;
   work.aK = format.aK;
   work.b = b;
   work.bN = format.bN;
   work.c = c;
-  work.runs = lines->rows[variantM].runs;
-  multiplyInLines(work, lines->rows[variantM].columns[variantN]);
+  work.runs = runs;
+  multiplyInLines(work, columns[variantN]);
   return true;
 }
 
@@ -415,7 +425,7 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
 template <class T>
 void BlockKernel<T>::copySums(T *c, const T *scratch, Counts m, Counts n, bool accumulate,
                               Counts batch) const noexcept {
-  if (kernels.empty())
+  if (isEmpty)
     return;
   BlockLoops loops;
   int64_t product = productInScratch;

@@ -6,16 +6,15 @@
 
 #include "WholeLines.h"
 
-#include "CopyKernels.h"
 #include "EvenPieces.h"
 #include "PastCaches.h"
 #include "Prefetch.h"
 #include "RegisterBlock.h"
+#include "RegisterTranspose.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
 
 namespace einsumc {
 
@@ -41,8 +40,8 @@ ColumnsInLines::ColumnsInLines(std::span<const int64_t> begins, int64_t rows, in
   ofTails = groupsOf(tails, lanes, groupSize);
 }
 
-/// As many groups of those that begin at each element; first the first ones of all, then their next
-/// ones: mostly those that follow them.
+/// About as many groups of those that begin at each element; first the first ones of all, then
+/// their next ones: mostly those that follow them.
 std::vector<ColumnsInLines::Group> ColumnsInLines::groupsOf(std::span<const Column> columns,
                                                             int64_t lanes, int64_t groupSize) {
   std::vector<std::vector<Column>> kinds(static_cast<std::size_t>(lanes)), closed;

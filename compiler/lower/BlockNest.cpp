@@ -27,7 +27,9 @@ public:
       : dims(dims), type(type), machine(machine),
         bytesOfElement(static_cast<double>(sizeInBytes(type))), nest(nest),
         limits(machine, sizeInBytes(type)),
-        blocks(chooseBlocks(dims, type, machine, nest.serial, nest.maySplitSums)) {
+        blocks(chooseBlocks(
+            dims, type, machine,
+            {.isSerial = nest.serial, .maySplitSums = nest.maySplitSums, .adds = nest.adds})) {
     const auto isLarge = [&](Role role) {
       return dims.elements(role) * bytesOfElement >= tiles::kPastCachesBytes;
     };
@@ -57,8 +59,8 @@ public:
       chooseOnePanel();
     else if (blocks.packsLeft)
       choosePanels();
-    if (limits.hasFewRegisters && !blocks.resultInLines && blocks.packsLeft && blocks.packsRight &&
-        blocks.k >= kLeastSums && blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
+    if (limits.hasFewRegisters && blocks.packsLeft && blocks.packsRight && blocks.k >= kLeastSums &&
+        blocks.n >= tiles::kPanelColumns && arePanelsPackedByRows())
       chooseColumnPanels(areTilesInPlace(dims, type, machine, blocks) && !blocks.panelsAcross);
     addLoops();
   }
@@ -151,7 +153,6 @@ private:
 
   void addLoops() {
     std::vector<NestLoop> tasks;
-    // With long rows and few columns in scratch, rather R is packed again.
     for (const std::size_t dim :
          taskLoops(dims, bytesOfElement, blocks.taskCounts, blocks.taskOrder()))
       tasks.push_back({dim, blocks.taskCounts[dim]});

@@ -57,16 +57,14 @@ constexpr double kMuchFaster = 0.8;
 
 class Chooser {
 public:
-  Chooser(const WorkDims &dims, ElementType type, const Machine &machine, bool isSerial,
-          bool maySplitSums, TeamShares shares)
+  Chooser(const WorkDims &dims, ElementType type, const Machine &machine, const BlockUse &use)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
-        limits(machine, elementBytes), isSerial(isSerial), shares(shares),
-        threads(shares == TeamShares::Equal ? 1 : std::max(machine.threads, kFewThreads)),
+        limits(machine, elementBytes), use(use), isSerial(use.isSerial),
+        threads(use.shares == TeamShares::Equal ? 1 : std::max(machine.threads, kFewThreads)),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
         enoughSums(std::min(2 * enoughTasks, kSumsOfMany * machine.threads)),
-        maySplitSums(maySplitSums), batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)},
-        block(dims) {}
+        batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)}, block(dims) {}
 
   BlockChoice run() {
     if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
@@ -114,7 +112,7 @@ private:
     if (!packsAgain(choice) || isForOneThread(dims))
       return;
     for (const int64_t parts : {2, 4}) {
-      Chooser smaller(dims, type, machine, isSerial, maySplitSums, shares);
+      Chooser smaller(dims, type, machine, use);
       smaller.limits.divide(parts);
       smaller.choosePacked();
       if (hasSuchRuns(smaller.choice))
@@ -273,7 +271,7 @@ private:
 
   /// Blocks whose C is written by whole lines, if it can be.
   std::optional<BlockChoice> blocksInLines() const {
-    if (isSerial)
+    if (isSerial || use.adds)
       return std::nullopt;
     const auto counts =
         einsumc::blocksInLines(dims, elementBytes, limits.lanes(),
@@ -288,7 +286,8 @@ private:
 
   /// Has tasks complete the lines of C if that is faster although operands are packed again.
   void completeLines() {
-    if (isSerial || choice.kBlocks > 1 || choice.sumsInParallel || choice.resultThroughScratch)
+    if (isSerial || choice.kBlocks > 1 || choice.sumsInParallel || choice.resultThroughScratch ||
+        choice.resultInLines)
       return;
     BlockChoice other = choice;
     other.linesInside = true;
@@ -320,7 +319,7 @@ private:
 
   /// Blocks whose R is read in place, if it can be.
   std::optional<BlockChoice> blocksInPlace() const {
-    Chooser other(dims, type, machine, isSerial, maySplitSums, shares);
+    Chooser other(dims, type, machine, use);
     if (isForOneThread(dims) || !growInPlace(dims, limits, elementBytes, other.block))
       return std::nullopt;
     other.mayPackRight = false;
@@ -346,7 +345,7 @@ private:
   /// last shorter ones of the sums, or of a batch along which operands are then read in lines, and
   /// in parts of lines if there still are very few.
   void shareWork() {
-    const bool maySplit = maySplitSums && dims.elements(Role::C) <= kPrivateResult;
+    const bool maySplit = use.maySplitSums && dims.elements(Role::C) <= kPrivateResult;
     choice.sumsInParallel = maySplit && block.blocksOf(DimClass::K) >= enoughSums;
     if (choice.sumsInParallel)
       return;
@@ -405,10 +404,9 @@ private:
   const Machine &machine;
   int64_t elementBytes;
   BlockLimits limits;
+  BlockUse use;
   bool isSerial;
-  TeamShares shares;
   int64_t threads, enoughTasks, enoughSums;
-  bool maySplitSums;
   BatchCounts batch;
   bool mayPackRight = true;
   bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
@@ -419,8 +417,8 @@ private:
 } // namespace
 
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
-                         bool isSerial, bool maySplitSums, TeamShares shares) {
-  return Chooser(dims, type, machine, isSerial, maySplitSums, shares).run();
+                         const BlockUse &use) {
+  return Chooser(dims, type, machine, use).run();
 }
 
 } // namespace einsumc

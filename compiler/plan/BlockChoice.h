@@ -35,8 +35,8 @@ struct BlockChoice {
   /// Blocks of C are computed in scratch and then copied, as L is not contiguous where C is, or for
   /// longer than C, or as tiles would write a large C in short runs.
   bool resultThroughScratch = false;
-  /// A large C is written from registers by whole lines (`runtime/WholeLines.h`), as its rows,
-  /// which are long, begin in the midst of these.
+  /// A large C is written from registers by whole lines (`runtime/WholeLines.h`), whatever part of
+  /// one its rows along m begin with.
   bool resultInLines = false;
   /// The sums of a block of C, which is not contiguous for long enough where tiles would add them
   /// to it, add up in scratch and are copied when they are complete.
@@ -49,8 +49,8 @@ struct BlockChoice {
   /// The elements along m of a column where columns are next to each other in C, and tiles write
   /// them together past the caches if there is nothing to add to; 0: they are not.
   int64_t columnTogether = 0;
-  /// The next tasks after one have the rest of the lines of C that it writes in parts, although
-  /// operands are packed again for that.
+  /// The next tasks after one have the rest of the lines of C that it writes in parts if they can,
+  /// although operands are packed again for that.
   bool linesInside = false;
   TaskOrder taskOrder() const { return {hasOnePanel(), linesInside}; }
   /// The operand whose order of the dims of k blocks have, as it is the one that is gone through in
@@ -95,14 +95,19 @@ struct BlockLimits {
   double fullness(int64_t rows) const;
 };
 
+/// What blocks are for.
+struct BlockUse {
+  bool isSerial = false;    ///< one thread computes all
+  bool maySplitSums = true; ///< the threads may share the sums
+  bool adds = false;        ///< C may hold sums that are added to
+  /// The parts of dims are even for the sake of shares of tasks.
+  TeamShares shares = TeamShares::OfTasks;
+};
+
 /// Chooses the blocks.
 /// \param dims with A as L
-/// \param isSerial one thread computes all
-/// \param maySplitSums the threads may share the sums
-/// \param shares the parts of dims are even for the sake of shares of tasks
 BlockChoice chooseBlocks(const WorkDims &dims, ElementType type, const Machine &machine,
-                         bool isSerial, bool maySplitSums = true,
-                         TeamShares shares = TeamShares::OfTasks);
+                         const BlockUse &use);
 
 /// Whether there is so little to compute that a team of threads costs more than it gains.
 inline bool isForOneThread(const WorkDims &dims) {

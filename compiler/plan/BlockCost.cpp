@@ -189,10 +189,12 @@ private:
   double secondsByLines() const {
     constexpr double kOfJoints = 1.7, kOfEnds = 5, kEnoughTogether = 3, kNotHidden = 0.1;
     const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
-    const RunInLines run = runInLines();
+    const RunOfColumns run = runOfColumns(dims, blocks.counts);
     const double vectors = toDouble(run.rows) / toDouble(lanes);
     const double others = kOfJoints + kOfEnds / toDouble(run.columns);
-    const double together = std::max(toDouble(blocks.n) / toDouble(lanes), 1.0);
+    // Columns that begin at the same element of a vector.
+    const double kinds = dims.areRowsAt(Role::C, run.rows, lanes) ? 1 : toDouble(lanes);
+    const double together = std::max(toDouble(blocks.n) / kinds, 1.0);
     const TileSize tile{toDouble(tiles::kVectorsInLines * lanes), toDouble(tiles::kMostN),
                         toDouble(blocks.k)};
     const double efficiency = tileEfficiency(machine, type, tile) * vectors / (vectors + others) *
@@ -200,22 +202,6 @@ private:
     const double result = memory.stream(dims.elements(Role::C));
     return std::max(2 * dims.iterations() / machine.flopsPerSecond(type) / efficiency, result) +
            kNotHidden * result;
-  }
-
-  /// Neighbours in C: rows, and columns of them.
-  struct RunInLines {
-    int64_t rows = 1, columns = 1;
-  };
-  RunInLines runInLines() const {
-    RunInLines run;
-    for (const std::size_t dim : dims.inOrder(Role::C)) {
-      const bool isRow = dims[dim].dimClass == DimClass::M;
-      if (dims.stride(Role::C, dim) != run.rows * run.columns || (isRow && run.columns > 1) ||
-          dims[dim].dimClass == DimClass::C)
-        break;
-      (isRow ? run.rows : run.columns) *= blocks.counts[dim];
-    }
-    return run;
   }
 
   /// Getting the tiles into C, once a block of the sums.
@@ -245,11 +231,11 @@ private:
   double lineSeconds() const {
     if (blocks.resultThroughScratch || blocks.sumsInScratch)
       return 0;
+    if (blocks.resultInLines)
+      return secondsOfEnds();
     constexpr double kLineBytes = copies::kLineBytes;
     const double inLine = kLineBytes / elementBytes;
     const double run = dims.run(Role::C, countsOfProduct());
-    if (blocks.resultInLines)
-      return secondsOfEnds();
     if (run >= inLine)
       return 0;
     const double together = dims.run(Role::C, blocks.counts);
@@ -269,7 +255,7 @@ private:
   double secondsOfEnds() const {
     if (areWholeLines(Role::C))
       return 0;
-    const RunInLines run = runInLines();
+    const RunOfColumns run = runOfColumns(dims, blocks.counts);
     const double length = toDouble(run.rows * run.columns);
     const double lines = length < dims.run(Role::C, blocks.counts) ? 1 : 3;
     return memory.stream(lines * toDouble(copies::kLineBytes) / elementBytes *

@@ -122,19 +122,28 @@ int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits) {
   return rows * length;
 }
 
+RunOfColumns runOfColumns(const WorkDims &dims, const DimCounts &counts) {
+  RunOfColumns run;
+  for (const std::size_t dim : dims.inOrder(Role::C)) {
+    if (dims.extent(dim) == 1)
+      continue;
+    const DimClass dimClass = dims[dim].dimClass;
+    const bool isRow = dimClass == DimClass::M && run.columns == 1;
+    if (dims.stride(Role::C, dim) != run.rows * run.columns || (!isRow && dimClass != DimClass::N))
+      break;
+    (isRow ? run.rows : run.columns) *= counts[dim];
+    if (counts[dim] < dims.extent(dim) || dims.isPart(Role::C, dim))
+      break;
+  }
+  return run;
+}
+
 int64_t columnTogether(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits,
                        int64_t elementBytes) {
   if (blocks.kBlocks > 1 || blocks.rowsAsIn != Role::C ||
       dims.elements(Role::C) * toDouble(elementBytes) < tiles::kPastCachesBytes)
     return 0;
-  int64_t rows = 1, columns = 1; // Neighbours in C, first along m.
-  for (const std::size_t dim : dims.inOrder(Role::C)) {
-    const DimClass dimClass = dims[dim].dimClass;
-    const bool isRow = dimClass == DimClass::M && columns == 1;
-    if (dims.stride(Role::C, dim) != rows * columns || (!isRow && dimClass != DimClass::N))
-      break;
-    (isRow ? rows : columns) *= blocks.counts[dim];
-  }
+  const auto [rows, columns] = runOfColumns(dims, blocks.counts);
   const bool fits = rows <= tiles::kMostColumnVectors * limits.lanes();
   const int64_t bytes = rows * std::min(columns, tiles::kMostN) * elementBytes;
   return rows > 1 && columns > 1 && fits && bytes >= tiles::kLeastPieceBytes ? rows : 0;

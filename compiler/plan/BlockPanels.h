@@ -37,6 +37,12 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
 /// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
 int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits);
 
+/// Neighbours in C that a block has: rows along m, and columns of them.
+struct RunOfColumns {
+  int64_t rows = 1, columns = 1;
+};
+RunOfColumns runOfColumns(const WorkDims &dims, const DimCounts &counts);
+
 /// BlockChoice::columnTogether of blocks that are otherwise chosen.
 int64_t columnTogether(const WorkDims &dims, const BlockChoice &blocks, const BlockLimits &limits,
                        int64_t elementBytes);

@@ -22,10 +22,14 @@ namespace {
 
 constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockCounts::kWrittenRow;
 /// L is fetched in place when it has so many bytes or more, so many of them next to each other
-/// along m, some tiles along m, and meets so few columns of R: with more, packing it takes little
-/// of the time.
+/// along m, some tiles along m, or one if that is a row of L, and meets so few columns of R: with
+/// more, packing it takes little of the time.
 constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
                   kFetchedColumns = 256;
+/// With so few columns packing it takes longer than all else: a tile for each thread is enough. R
+/// is in the second-level cache then, unless columns are so few that kernels go through a tile
+/// once.
+constexpr int64_t kVeryFewColumns = 8, kColumnsAtOnce = 4;
 /// Elements of a block along m of an L that is fetched that are enough.
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
@@ -65,12 +69,18 @@ private:
     const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
     const bool isFewTimes = n <= std::min(kFetchedColumns, m);
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
+    const double bytesOfRight =
+        toDouble(tiles::fetchingPanels(n, dims.extentOf(DimClass::K))) * bytes;
     // Enough rows for tiles that fetch others, and for the team, which shares nothing else.
-    const bool isTall = m >= kLeastFetchedM &&
-                        dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows) >= enoughTasks;
-    const bool isLong = dims.runAlong(DimClass::M, Role::A) * elementBytes >= kFetchedBytesInRow;
+    const int64_t ofTeam = dims.extentOf(DimClass::C) * ceilDiv(m, limits.panelRows);
+    const bool areFewEnough = n <= kVeryFewColumns && ofTeam >= threads &&
+                              (n <= kColumnsAtOnce || bytesOfRight <= toDouble(limits.leftBytes));
+    const int64_t run = dims.runAlong(DimClass::M, Role::A);
+    const bool areRowsEnough = m >= kLeastFetchedM || (run == m && m >= limits.panelRows);
+    const bool isTall = areRowsEnough && (ofTeam >= enoughTasks || areFewEnough);
+    const bool isLong = run * elementBytes >= kFetchedBytesInRow;
     const bool isRightCached =
-        toDouble(tiles::fetchingPanels(n, dims.extentOf(DimClass::K))) * bytes <=
+        bytesOfRight <=
         toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
     return isFewTimes && isLarge && isTall && isLong && isRightCached && !isCutByBatch() &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));

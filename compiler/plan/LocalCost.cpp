@@ -47,7 +47,8 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const auto costOf = [&](const WorkDims &of) {
     const int64_t team = shares == TeamShares::Equal ? 1 : machine.threads;
     return blockCost(of, work.type, machine,
-                     chooseBlocks(of, work.type, machine, isSerial, true, shares), team);
+                     chooseBlocks(of, work.type, machine, {.isSerial = isSerial, .shares = shares}),
+                     team);
   };
   LocalCost usual = inUsualRoles(costOf(usualDims), NestKernel::Block);
   LocalCost other = costOf(usualDims.exchanged());

@@ -71,15 +71,15 @@ private:
   double work = 1;
 };
 
-/// Of a result of which a task writes parts of lines, as it has a part of the next dim, the next
-/// tasks have the rest of these: always of one that is far larger than the operands, if these are a
-/// few lines and a cache has them until then, as that is worth packing the operands again.
-void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &counts, bool always,
+/// Of a result of which a task writes parts of a few lines, as it has a part of the next dim, the
+/// next tasks have the rest of these: unasked, if the result is far larger than the operands and a
+/// cache has the lines until then, as that is worth packing the operands again.
+void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &counts, bool isAsked,
                    DimIndices &loops) {
   constexpr double kFar = 2, kFewLines = 512, kCacheBytes = 16 << 20;
   const double run = dims.run(Role::C, counts);
   if (run * elementBytes > kFewLines ||
-      (!always &&
+      (!isAsked &&
        dims.elements(Role::C) < kFar * (dims.elements(Role::A) + dims.elements(Role::B))))
     return;
   double bytesOfTask = elementBytes;
@@ -88,7 +88,7 @@ void completeLines(const WorkDims &dims, double elementBytes, const DimCounts &c
       bytesOfTask *= toDouble(counts[dim]);
   const auto next = llvm::find_if(
       loops, [&](std::size_t dim) { return toDouble(dims.stride(Role::C, dim)) == run; });
-  if (next != loops.end() && (always || bytesOfTask * toDouble(dims.extent(*next)) <= kCacheBytes))
+  if (next != loops.end() && (isAsked || bytesOfTask * toDouble(dims.extent(*next)) <= kCacheBytes))
     std::rotate(next, next + 1, loops.end());
 }
 

@@ -13,10 +13,11 @@
 
 namespace einsumc {
 
-/// The order of tasks, within those of a batch.
+/// The order of tasks: batches outside, and within them n outside of m, unless told otherwise.
 struct TaskOrder {
   bool rowsOutside = false; ///< m outside of n
-  /// The next tasks after one have the rest of the lines of the result that it writes in parts.
+  /// The next tasks after one have the rest of the lines of the result that it writes in parts, if
+  /// there are such tasks.
   bool linesInside = false;
 };
 

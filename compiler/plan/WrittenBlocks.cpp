@@ -7,6 +7,7 @@
 #include "compiler/plan/WrittenBlocks.h"
 
 #include "compiler/plan/BlockCounts.h"
+#include "compiler/plan/BlockPanels.h"
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
@@ -43,13 +44,14 @@ constexpr double kMuchSmaller = 8;
 /// Elements of a product along n that there is room for, as for a panel along m, or half as many
 /// if runs are too short then; and the most along m.
 constexpr int64_t kLeastN = 24, kMostM = 4096;
-/// The same along n where whole lines are written: some columns begin at each element of a vector.
-constexpr int64_t kColumnsInLines = 128;
+/// The same along n where whole lines are written, as some columns begin at each element of a
+/// vector; and the most.
+constexpr int64_t kLeastNInLines = 128, kMostNInLines = 16384;
 
 class Blocks {
 public:
   /// \param most elements of a block of the operands, and of C unless it is written by lines
-  /// \param mostOfC elements of its block of C
+  /// \param mostOfC elements of its block of C, if it is
   Blocks(const WorkDims &dims, int64_t elementBytes, int64_t vector, int64_t most, int64_t mostOfC)
       : dims(dims), elementBytes(elementBytes), vector(vector),
         panelRows(tiles::kPanelVectors * vector), most(most), mostOfC(mostOfC), block(dims) {}
@@ -84,10 +86,10 @@ public:
         dims.extentOf(DimClass::K) > tiles::kMostSumsInLines)
       return std::nullopt;
     inLines = true;
-    least = {panelRows, kColumnsInLines, kShortestRun};
+    least = {panelRows, kLeastNInLines, kShortestRun};
     grow();
-    return rowsInC() >= tiles::kLeastVectorsInLines * vector ? std::optional(block.counts)
-                                                             : std::nullopt;
+    return runOfColumns(dims, block.counts).rows >= vector ? std::optional(block.counts)
+                                                           : std::nullopt;
   }
 
 private:
@@ -136,17 +138,6 @@ private:
     const bool areColumns = areVectorsLong() && alongM <= tiles::kMostM;
     const bool areVectors = dims.areRowsAt(Role::C, dims.extent(dims.fastest(Role::C)), vector);
     return {toDouble(std::min(alongM, tiles::kMostM)), areVectors || (areColumns && areLong)};
-  }
-
-  /// Of a block, along m.
-  int64_t rowsInC() const {
-    int64_t rows = 1;
-    for (const std::size_t dim : dims.bySpeed(DimClass::M, Role::C)) {
-      if (dims.stride(Role::C, dim) != rows)
-        break;
-      rows *= block.counts[dim];
-    }
-    return rows;
   }
 
   bool areVectorsLong() const { return vector * elementBytes >= kLongVectorBytes; }
@@ -213,7 +204,7 @@ private:
     if (inLines) {
       const int64_t other = dimClass == DimClass::M ? n : m;
       const int64_t beside = std::min(most / k - other, mostOfC / other);
-      return std::max<int64_t>(1, dimClass == DimClass::M ? std::min(kMostM, beside) : beside);
+      return std::clamp<int64_t>(beside, 1, dimClass == DimClass::M ? kMostM : kMostNInLines);
     }
     if (dimClass == DimClass::C)
       return std::max<int64_t>(1, most / (m * n + (m + n) * k));

@@ -21,11 +21,11 @@ struct WrittenBlocks {
   bool areMostlyWritten = false;
 };
 
-/// Blocks of a contraction with a large result of long rows in the midst of lines, for kernels that
-/// write whole lines: the indices in a block by dim, all of the sums. None if the result has no
-/// such rows, or sums are long.
+/// Blocks of a contraction with a large result for kernels that write whole lines of it: the
+/// indices in a block by dim, all of the sums. None if rows of the result along m do not fill a
+/// vector, sums are long, or vectors are short.
 /// \param vector elements of a vector
-/// \param most elements of a block of both operands together, of which there are at least \p tasks
+/// \param most elements of a block of both operands, about; there are at least \p tasks blocks
 std::optional<DimCounts> blocksInLines(const WorkDims &dims, int64_t elementBytes, int64_t vector,
                                        int64_t most, int64_t tasks);
 

@@ -51,8 +51,8 @@ struct BlockFormat {
   /// C is written once, without accumulating, and is too large to be found in a cache later: it is
   /// written past them where it is contiguous.
   bool pastCaches = false;
-  /// That is by whole lines (`runtime/WholeLines.h`): rows of C are contiguous along m for at least
-  /// a vector, all of A is one panel, and B is columns along k.
+  /// That is by whole lines (`runtime/WholeLines.h`), where rows fill a vector and sums are not
+  /// long: C is contiguous along m, all of A is one panel, and B is columns along k.
   bool wholeLines = false;
   /// A block of C is computed in scratch, each product of a batch in the order of C or of tiles
   /// (tiles::kLongBatchBytes), and copied when it is complete.
@@ -198,6 +198,7 @@ private:
   Side sideM, sideN;
   Side sideK; ///< one tile a block
   BlockFormat format;
+  bool isEmpty = true; ///< there is nothing to compute
   Result result = Result::Direct;
   Spread spread = Spread::Runs;
   int64_t productInScratch = 0;       ///< elements between those of a batch

@@ -54,9 +54,8 @@ constexpr int64_t mostOfColumns(int64_t column, int64_t sums, int64_t lanes, int
                          column < kLeastRunVectorsM * lanes && columns >= kLeastJoinedColumns;
   return areJoined ? std::max(columns * column, most) : most;
 }
-/// Columns of C of at least so many vectors are computed by whole lines (`runtime/WholeLines.h`),
-/// so many vectors at a time, with at most so many sums.
-inline constexpr int64_t kLeastVectorsInLines = 1;
+/// Vectors of a column of C that are computed by whole lines at a time (`runtime/WholeLines.h`),
+/// and the most sums.
 inline constexpr int kVectorsInLines = 3;
 inline constexpr int64_t kMostSumsInLines = 256;
 /// A tensor of so many bytes is too large to be found in a cache later: it is read from memory, and

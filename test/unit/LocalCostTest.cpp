@@ -225,7 +225,7 @@ TEST(BlockPanels, OfFullVectorsWithoutShortRests) {
 BlockChoice blocksOfCrossedRows(int64_t n, int64_t k, ElementType type = ElementType::F32) {
   const WorkDims dims =
       WorkDims::fused(workOf("kmp,kn->npm", {{'m', 84}, {'p', 84}, {'n', n}, {'k', k}}));
-  return chooseBlocks(dims, type, Machine{}, false);
+  return chooseBlocks(dims, type, Machine{}, {});
 }
 
 TEST(BlockChoice, SumsInScratchInsteadOfManyShortRuns) {

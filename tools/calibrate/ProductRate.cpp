@@ -29,7 +29,8 @@ class Product {
 public:
   Product(int64_t extent, const Machine &machine)
       : extent(extent), limits(machine, sizeof(float)),
-        blocks(chooseBlocks(dimsOf(extent), ElementType::F32, machine, false)),
+        // Adding, as it does here, takes panels of the usual size.
+        blocks(chooseBlocks(dimsOf(extent), ElementType::F32, machine, {.adds = true})),
         left(extent * extent), right(extent * extent), result(extent * extent) {
     scratch.resize(static_cast<std::size_t>(omp_get_max_threads()));
 #pragma omp parallel
