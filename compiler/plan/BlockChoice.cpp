@@ -17,6 +17,7 @@
 #include "compiler/plan/WrittenBlocks.h"
 
 #include "einsumc/BlockTiles.h"
+#include "einsumc/StridedCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -295,10 +296,17 @@ private:
   }
 
   /// Takes blocks whose C is written by whole lines if they are faster: clearly where sums are so
-  /// long that writing takes little of the time.
+  /// long that writing takes little of the time, or operands are read in shorter runs that are not
+  /// long.
   void takeLines(BlockChoice &taken, const BlockChoice &inLines) const {
     constexpr int64_t kFewSums = 64;
-    takeIfFaster(taken, inLines, inLines.k > kFewSums ? kClearly : 1);
+    const auto hasSuchRun = [&](Role role) {
+      const double run = dims.run(role, inLines.counts);
+      return run * toDouble(elementBytes) >= toDouble(copies::kRunBytes) ||
+             run >= dims.run(role, taken.counts);
+    };
+    const bool isSure = inLines.k <= kFewSums && hasSuchRun(Role::A) && hasSuchRun(Role::B);
+    takeIfFaster(taken, inLines, isSure ? 1 : kClearly);
   }
 
   /// Whether there are several blocks of both sides, so that an operand is packed for each of the

@@ -167,7 +167,7 @@ private:
 
   /// The arithmetic of whole columns, under which the result leaves but for a share.
   double secondsWhileWriting() const {
-    constexpr double kNotHidden = 0.5;
+    constexpr double kNotHidden = 0.7;
     const int64_t lanes = machine.vectorBytes / sizeInBytes(type);
     const int64_t column = blocks.columnTogether;
     const int64_t most = tiles::mostOfColumns(column, blocks.k, lanes, sizeInBytes(type));
