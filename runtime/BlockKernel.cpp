@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 
 namespace einsumc {
@@ -53,6 +54,11 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   result = chooseResult();
   for (std::size_t variant = 0; variant < sideK.variants.size(); ++variant)
     sideK.variants[variant] = {{0, 0, sideK.indexOfSize(sideK.elements(variant)), {}, 1, {}}};
+  if (format.wholeLines && format.pastCaches && !format.bInPanels && !isInScratch() &&
+      sideM.strideInC() == 1)
+    lines = placeInLines();
+  if (lines && lines->haveAll)
+    return; // There are no tiles.
   const bool inRuns = result != Result::Buffered;
   // Panels come from the second-level cache as fast as they are used; rows of a tensor in place
   // do not, so a tile of them has to fit the first-level cache.
@@ -91,11 +97,7 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   if (areColumnsTogether && !format.bInPanels &&
       mayJoinColumns(sideM.runLength(0), simd::kLanes<T>, sizeof(T)))
     sideN.joinColumns(simd::kLanes<T>);
-  if (format.wholeLines && format.pastCaches && !format.bInPanels && !isInScratch() &&
-      sideM.strideInC() == 1)
-    lines = placeInLines();
-  if (!lines || !lines->haveAll)
-    fetchKernels();
+  fetchKernels();
 }
 
 /// Gives the dims the distances that they have in scratch: in the order of C, or of tiles, as sums
@@ -127,12 +129,10 @@ template <class T> void BlockKernel<T>::placeInScratch() {
 }
 
 template <class T> struct BlockKernel<T>::Lines {
-  /// By the variant of m, and of n within it.
-  struct Rows {
-    std::vector<RowsInLines> runs;
-    std::vector<ColumnsInLines> columns;
-  };
-  std::vector<Rows> rows;
+  /// By the variant of m: none where tiles compute it.
+  std::vector<std::vector<RowsInLines>> runs;
+  /// By the length of runs, and the variant of n.
+  std::map<int64_t, std::vector<ColumnsInLines>> columns;
   bool haveAll = true; ///< no variant is left to tiles
 };
 
@@ -143,14 +143,15 @@ std::shared_ptr<const typename BlockKernel<T>::Lines> BlockKernel<T>::placeInLin
     return rows >= simd::kLanes<T> && sideK.elements(0) <= kMostSumsInLines;
   };
   for (std::size_t variant = 0; variant < sideM.variants.size(); ++variant) {
-    auto &[runs, columns] = result.rows.emplace_back();
+    std::vector<RowsInLines> &runs = result.runs.emplace_back();
     const int64_t rows = sideM.runLength(variant);
     result.haveAll = result.haveAll && isInLines(rows);
     if (!isInLines(rows))
       continue;
     for (int64_t row = 0; row < sideM.elements(variant); row += rows)
       runs.push_back({row, sideM.offsetInC(variant, row)});
-    for (std::size_t variantN = 0; variantN < sideN.variants.size(); ++variantN) {
+    std::vector<ColumnsInLines> &columns = result.columns[rows];
+    for (std::size_t variantN = columns.size(); variantN < sideN.variants.size(); ++variantN) {
       std::vector<int64_t> begins;
       for (int64_t column = 0; column < sideN.elements(variantN); ++column)
         begins.push_back(sideN.offsetInC(variantN, column));
@@ -296,24 +297,31 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, std::size_t variantM
     }
 }
 
+/// Tells kernels for columns of C where packed blocks lie.
+template <class T>
+void BlockKernel<T>::setBlocks(PackedBlocks<T> &blocks, const T *a, const T *b, T *c,
+                               const Tile &k) const noexcept {
+  blocks.k = sideK.sizes[k.size];
+  blocks.a = a;
+  blocks.aK = format.aK;
+  blocks.b = b;
+  blocks.bN = format.bN;
+  blocks.c = c;
+}
+
 /// Computes a block by whole lines of C. Returns whether it could.
 /// \pre C is not accumulated into
 template <class T>
 bool BlockKernel<T>::multiplyLines(const T *a, const T *b, T *c, std::size_t variantM,
                                    std::size_t variantN, const Tile &k) const noexcept {
-  const auto &[runs, columns] = lines->rows[variantM];
+  const std::vector<RowsInLines> &runs = lines->runs[variantM];
   if (runs.empty())
     return false;
   ProductInLines<T> work;
+  setBlocks(work, a, b, c, k);
   work.rows = sideM.runLength(variantM);
-  work.k = sideK.sizes[k.size];
-  work.a = a;
-  work.aK = format.aK;
-  work.b = b;
-  work.bN = format.bN;
-  work.c = c;
   work.runs = runs;
-  multiplyInLines(work, columns[variantN]);
+  multiplyInLines(work, lines->columns.at(work.rows)[variantN]);
   return true;
 }
 
@@ -326,14 +334,9 @@ bool BlockKernel<T>::multiplyJoined(const T *a, const T *b, T *c, const Tile &m,
                                     std::size_t variantN, const Tile &k) const noexcept {
   const std::vector<int64_t> &runs = sideN.joinedRuns[variantN];
   JoinedColumns<T> work;
+  setBlocks(work, a, b, c, k);
   work.rows = sideN.strideInC();
   work.columns = sideN.runLength(variantN);
-  work.k = sideK.sizes[k.size];
-  work.a = a;
-  work.aK = format.aK;
-  work.b = b;
-  work.bN = format.bN;
-  work.c = c;
   work.n = runs;
   if (m.runs.size() > work.m.size() || !beginsLine(c))
     return false;

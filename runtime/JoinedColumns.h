@@ -7,6 +7,7 @@
 #ifndef EINSUMC_RUNTIME_JOINEDCOLUMNS_H
 #define EINSUMC_RUNTIME_JOINEDCOLUMNS_H
 
+#include "PackedBlocks.h"
 #include "SimdVector.h"
 
 #include "einsumc/BlockTiles.h"
@@ -21,13 +22,9 @@ namespace einsumc {
 /// C[r,j,m,n] = sum over k of A[r,m,k] * B[k,j,n], where the rows r of a column and the columns j
 /// make up one run of C, which is written past the caches. Its vectors take some lanes from one
 /// column and the others from the next: of A and B they have those of both.
-template <class T> struct JoinedColumns {
-  int64_t rows = 0, columns = 0, k = 0;
-  const T *a = nullptr; ///< the rows of each m, one after the other
-  int64_t aK = 0;       ///< elements between neighbours along k
-  const T *b = nullptr; ///< contiguous along k, then j, then n
-  int64_t bN = 0;       ///< elements between columns
-  T *c = nullptr;
+/// A has the rows of each m one after the other, B the columns of each n.
+template <class T> struct JoinedColumns : PackedBlocks<T> {
+  int64_t columns = 0;
   std::array<int64_t, tiles::kMostJoinedColumns> m = {}; ///< where runs begin in C, by m
   std::size_t mCount = 0;
   std::span<const int64_t> n; ///< the same by n

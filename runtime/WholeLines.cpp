@@ -272,7 +272,7 @@ void multiplyEndsOf(const ProductInLines<T> &work, const ColumnsInLines &columns
 /// Whether such a column, in any of the runs, ends in the midst of a vector.
 template <class T> bool hasTails(const ProductInLines<T> &work, const Column &column) {
   return std::any_of(work.runs.begin(), work.runs.end(), [&](const RowsInLines &run) {
-    return pastVector(work.c + run.toC + column.toC + work.rows) != 0;
+    return RowsOfColumn<T>(work.rows, work.c + run.toC + column.toC).tail > 0;
   });
 }
 

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_RUNTIME_WHOLELINES_H
 #define EINSUMC_RUNTIME_WHOLELINES_H
 
+#include "PackedBlocks.h"
 #include "SimdVector.h"
 
 #include "einsumc/BlockTiles.h"
@@ -65,13 +66,7 @@ struct RowsInLines {
 };
 
 /// C[r,j] = sum over k of A[r,k] * B[k,j], for some runs r of rows, all as long, and some columns.
-template <class T> struct ProductInLines {
-  int64_t rows = 0, k = 0;
-  const T *a = nullptr; ///< contiguous along the rows of a run
-  int64_t aK = 0;       ///< elements between neighbours along k
-  const T *b = nullptr; ///< contiguous along k
-  int64_t bN = 0;       ///< elements between columns
-  T *c = nullptr;
+template <class T> struct ProductInLines : PackedBlocks<T> {
   std::span<const RowsInLines> runs = {};
 };
 

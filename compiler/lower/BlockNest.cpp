@@ -51,7 +51,7 @@ public:
                                    : BlockAccess::Direct;
     nest.sumsInScratch = blocks.sumsInScratch;
     nest.resultThroughScratch = blocks.resultThroughScratch || blocks.sumsInScratch;
-    nest.resultInLines = blocks.resultInLines && nest.resultPastCaches;
+    nest.resultInLines = blocks.resultInLines;
     nest.right = blocks.packsRight ? BlockAccess::Packed : BlockAccess::Direct;
     if (blocks.panelsAcross)
       nest.panelRows = limits.panelRows;

@@ -60,7 +60,7 @@ class Chooser {
 public:
   Chooser(const WorkDims &dims, ElementType type, const Machine &machine, const BlockUse &use)
       : dims(dims), type(type), machine(machine), elementBytes(sizeInBytes(type)),
-        limits(machine, elementBytes), use(use), isSerial(use.isSerial),
+        limits(machine, elementBytes), use(use),
         threads(use.shares == TeamShares::Equal ? 1 : std::max(machine.threads, kFewThreads)),
         enoughTasks(std::max(kTasksOfFew * std::min(machine.threads, kFewThreads),
                              kTasksOfMany * machine.threads)),
@@ -68,8 +68,8 @@ public:
         batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)}, block(dims) {}
 
   BlockChoice run() {
-    if (auto fetched = fetchedBlocks(dims, elementBytes, limits, isSerial ? 1 : threads,
-                                     isSerial ? 1 : enoughTasks))
+    if (auto fetched = fetchedBlocks(dims, elementBytes, limits, use.isSerial ? 1 : threads,
+                                     use.isSerial ? 1 : enoughTasks))
       return std::move(*fetched);
     const std::optional<BlockChoice> inLines = blocksInLines();
     std::optional<BlockChoice> inScratch;
@@ -138,7 +138,7 @@ private:
   }
 
   void completeForTeam() {
-    if (!isSerial && block.tasks() < enoughTasks)
+    if (!use.isSerial && block.tasks() < enoughTasks)
       shareWork();
     completePacked();
   }
@@ -236,7 +236,7 @@ private:
   /// \param complete chooses what follows from the counts
   void evenParts(void (Chooser::*complete)()) {
     (this->*complete)();
-    if (isSerial || choice.sumsInParallel)
+    if (use.isSerial || choice.sumsInParallel)
       return;
     const bool sumsInScratch = choice.sumsInScratch; // What the counts were chosen for.
     const DimCounts even =
@@ -264,7 +264,7 @@ private:
 
   /// \param eighths of the second-level cache for all blocks of a task together
   std::optional<WrittenBlocks> writtenBlocks(int64_t eighths) const {
-    if (isSerial)
+    if (use.isSerial)
       return std::nullopt;
     return einsumc::writtenBlocks(dims, elementBytes, limits.lanes(),
                                   eighths * limits.leftBytes / 4 / elementBytes, enoughTasks);
@@ -272,7 +272,7 @@ private:
 
   /// Blocks whose C is written by whole lines, if it can be.
   std::optional<BlockChoice> blocksInLines() const {
-    if (isSerial || use.adds)
+    if (use.isSerial || use.adds)
       return std::nullopt;
     const auto counts =
         einsumc::blocksInLines(dims, elementBytes, limits.lanes(),
@@ -287,8 +287,8 @@ private:
 
   /// Has tasks complete the lines of C if that is faster although operands are packed again.
   void completeLines() {
-    if (isSerial || choice.kBlocks > 1 || choice.sumsInParallel || choice.resultThroughScratch ||
-        choice.resultInLines)
+    if (use.isSerial || choice.kBlocks > 1 || choice.sumsInParallel ||
+        choice.resultThroughScratch || choice.resultInLines)
       return;
     BlockChoice other = choice;
     other.linesInside = true;
@@ -413,7 +413,6 @@ private:
   int64_t elementBytes;
   BlockLimits limits;
   BlockUse use;
-  bool isSerial;
   int64_t threads, enoughTasks, enoughSums;
   BatchCounts batch;
   bool mayPackRight = true;

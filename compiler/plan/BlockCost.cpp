@@ -54,10 +54,10 @@ public:
                                                 : kernelSeconds();
     cost.lineSeconds = lineSeconds();
     if (blocks.packsLeft)
-      cost.packSeconds += packsOfLeft() * memory.pack(copyOf(Role::A, DimClass::M));
+      cost.packSeconds += packsOf(Role::A) * memory.pack(copyOf(Role::A, DimClass::M));
     if (blocks.packsRight)
       cost.packSeconds +=
-          packsOfRight() *
+          packsOf(Role::B) *
           memory.pack(copyOf(Role::B, blocks.fetchesLeft ? DimClass::N : DimClass::K));
     if (blocks.resultThroughScratch || blocks.sumsInScratch)
       cost.packSeconds += resultFromScratch();
@@ -287,36 +287,18 @@ private:
     return memory.pack(copy) + (isInPieces ? memory.pieces(copy.elements, kPieces) : 0);
   }
 
-  /// How often an operand is packed: for each of the tasks that have another block of it than those
-  /// before.
+  /// How often an operand is packed: for each block of it that another one has come before, as the
+  /// loops go on.
   double packsOf(Role role) const {
-    double packs = 1, others = 1;
-    for (const std::size_t dim :
-         taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder())) {
-      if (dims.stride(role, dim) != 0)
-        packs = others;
-      else
-        others *= toDouble(ceilDiv(dims.extent(dim), blocks.taskCounts[dim]));
+    double packs = 1;
+    bool isInside = true; // Of all loops over the operand's blocks.
+    for (const std::size_t dim : loopsAround()) {
+      const bool isOfOperand = dims.stride(role, dim) != 0;
+      isInside = isInside && !isOfOperand;
+      if (!isInside && !isOfOperand)
+        packs *= toDouble(ceilDiv(dims.extent(dim), blocks.taskCounts[dim]));
     }
     return packs;
-  }
-
-  double packsOfLeft() const {
-    if (blocks.linesInside)
-      return packsOf(Role::A);
-    if (blocks.hasOnePanel())
-      return 1;
-    // Blocks of L follow each other within a block of R.
-    return blocks.mBlocks * blocks.kBlocks == 1 || (blocks.mBlocks == 1 && !blocks.sumsInside)
-               ? 1
-               : toDouble(blocks.nBlocks);
-  }
-  double packsOfRight() const {
-    if (blocks.linesInside)
-      return packsOf(Role::B);
-    if (blocks.hasOnePanel())
-      return blocks.nBlocks == 1 ? 1 : toDouble(blocks.mBlocks);
-    return blocks.sumsInside && blocks.kBlocks > 1 ? toDouble(blocks.mBlocks) : 1;
   }
 
   /// The loops around blocks, the innermost first.

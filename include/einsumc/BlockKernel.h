@@ -66,6 +66,8 @@ struct BlockFormat {
   int64_t aBatch = 0, bBatch = 0;
 };
 
+template <class T> struct PackedBlocks;
+
 /// Computes C[m,n] = (accumulate ? C[m,n] : 0) + sum over k of A[m,k] * B[k,n] for blocks of A and
 /// B in the caches and a C whose m and n may be many dims. Works tile by tile: in C itself along
 /// dims where it is contiguous, else through a buffer on the stack. The kernels of all tiles that
@@ -171,6 +173,8 @@ private:
                 const Tile &tileK, bool accumulate) const noexcept;
   bool multiplyLines(const T *a, const T *b, T *c, std::size_t variantM, std::size_t variantN,
                      const Tile &tileK) const noexcept;
+  void setBlocks(PackedBlocks<T> &blocks, const T *a, const T *b, T *c,
+                 const Tile &k) const noexcept;
   bool multiplyJoined(const T *a, const T *b, T *c, const Tile &m, std::size_t variantN,
                       const Tile &k) const noexcept;
   void fetchKernels();
