@@ -123,13 +123,15 @@ private:
 
   /// Whether other blocks have as long runs of all tensors, in batches of as many products.
   bool hasSuchRuns(const BlockChoice &other) const {
-    const auto hasSuchRun = [&](Role role) {
-      return dims.run(role, other.counts) >= dims.run(role, choice.counts);
-    };
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (dims[dim].dimClass == DimClass::C && other.counts[dim] != choice.counts[dim])
         return false;
-    return hasSuchRun(Role::A) && hasSuchRun(Role::B) && hasSuchRun(Role::C);
+    return hasSuchRun(Role::A, other, choice) && hasSuchRun(Role::B, other, choice) &&
+           hasSuchRun(Role::C, other, choice);
+  }
+
+  bool hasSuchRun(Role role, const BlockChoice &other, const BlockChoice &than) const {
+    return dims.run(role, other.counts) >= dims.run(role, than.counts);
   }
 
   void chooseUnevenParts() {
@@ -300,12 +302,11 @@ private:
   /// long.
   void takeLines(BlockChoice &taken, const BlockChoice &inLines) const {
     constexpr int64_t kFewSums = 64;
-    const auto hasSuchRun = [&](Role role) {
-      const double run = dims.run(role, inLines.counts);
-      return run * toDouble(elementBytes) >= toDouble(copies::kRunBytes) ||
-             run >= dims.run(role, taken.counts);
+    const auto isReadAsWell = [&](Role role) {
+      const double bytes = dims.run(role, inLines.counts) * toDouble(elementBytes);
+      return bytes >= toDouble(copies::kRunBytes) || hasSuchRun(role, inLines, taken);
     };
-    const bool isSure = inLines.k <= kFewSums && hasSuchRun(Role::A) && hasSuchRun(Role::B);
+    const bool isSure = inLines.k <= kFewSums && isReadAsWell(Role::A) && isReadAsWell(Role::B);
     takeIfFaster(taken, inLines, isSure ? 1 : kClearly);
   }
 
