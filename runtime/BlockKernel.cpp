@@ -391,10 +391,13 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   };
   // By vectors, or else element by element.
   const auto isLong = [&](int64_t rows) { return strideM == 1 && rows >= simd::kLanes<T>; };
-  if (accumulate)
+  const bool isPastCaches = format.pastCaches && !format.resultInScratch && strideM == 1;
+  if (accumulate || (isPastCaches && spread == Spread::Runs))
     forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {
-      if (isLong(rows))
+      if (accumulate && isLong(rows))
         fetchRows(to, rows, strideN, columns);
+      else if (isPastCaches && rows != strideN)
+        fetchForRuns(to, strideN, rows, columns);
     });
   kernel(m, n, k, false)(a, b, buffer);
   const bool isInPackets = spread == Spread::Packets && std::ssize(m.offsets) >= kPacket<T>;
@@ -418,8 +421,10 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
                     accumulate);
     else if (accumulate)
       addRuns(to, strideN, from, rows, columns);
-    else if (format.pastCaches && !format.resultInScratch && rows == strideN)
+    else if (isPastCaches && rows == strideN)
       streamColumns(to, from, rows, columns);
+    else if (isPastCaches)
+      writeRuns(to, strideN, from, rows, columns);
     else
       copyRuns(to, strideN, from, rows, columns);
   });

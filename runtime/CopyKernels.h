@@ -102,7 +102,8 @@ template <class T> void prefetchRow(const T *row, int64_t extent) {
 }
 
 /// Rows that are consecutive in both. Shorter ones than a page are fetched ahead: they end before a
-/// processor's prefetchers have found them.
+/// processor's prefetchers have found them. So is what rows past the caches need; that of the first
+/// ones is fetched before the call.
 template <class T, class Op>
 void copyRows(T *__restrict target, const T *__restrict source, const Loop &inner,
               const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept {
@@ -118,8 +119,12 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
       prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
+    if (Op::isPastCaches && i + kRowsToWriteAhead < outer.extent)
+      fetchForWritingPast(t + kRowsToWriteAhead * outer.to, inner.extent);
     if (Op::isPastCaches && lines.hasLongRuns)
       lines.write(t, s, inner.extent);
+    else if constexpr (Op::isPastCaches)
+      writeFetched(t, s, inner.extent);
     else if constexpr (Op::isIdempotent)
       std::memcpy(t, s, static_cast<std::size_t>(bytes));
     else
@@ -256,6 +261,9 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
       const int64_t begin = std::min(firstY, y.extent - kSize);
       const int64_t end = firstY + rows - begin;
       const T *const from = source + firstX * x.from + begin;
+      T *const to = target + firstX + firstY * y.to;
+      for (int64_t row = 0; !areNeighbours && row < rows; ++row)
+        fetchForWritingPast(to + row * y.to, length);
       const bool isLast = firstY + kRows >= y.extent;
       const int64_t next = isLast ? ahead - begin : kRows;
       for (int64_t toX = 0; toX < length; toX += kSize) {
@@ -271,7 +279,6 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
         }
       }
       const T *const written = strip + (firstY - begin) * inStrip;
-      T *const to = target + firstX + firstY * y.to;
       if (areNeighbours)
         lines.write(to, written, rows * length);
       else

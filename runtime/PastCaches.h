@@ -13,7 +13,10 @@
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace einsumc {
 
@@ -47,6 +50,23 @@ template <class T> void copyRow(T *to, const T *from, int64_t count) {
   simd::store(to + count - kLanes, simd::load(from + count - kLanes));
 }
 
+/// Copies fewer elements than a line has, without a call: by the two largest pieces that cover
+/// them.
+template <class T, int Bytes = copies::kLineBytes / 2>
+[[gnu::always_inline]] inline void copyFew(T *to, const T *from, int64_t count) {
+  constexpr int64_t kSize = Bytes / static_cast<int>(sizeof(T));
+  if constexpr (kSize > 1)
+    if (count < kSize)
+      return copyFew<T, Bytes / 2>(to, from, count);
+  if (count == 0)
+    return;
+  std::array<std::byte, Bytes> first, last;
+  std::memcpy(first.data(), from, Bytes);
+  std::memcpy(last.data(), from + count - kSize, Bytes);
+  std::memcpy(to, first.data(), Bytes);
+  std::memcpy(to + count - kSize, last.data(), Bytes);
+}
+
 /// Copies whole lines past the caches.
 /// \pre `to` begins one, and `count` is a multiple of its elements
 template <class T> void storeLines(T *to, const T *from, int64_t count) {
@@ -60,9 +80,47 @@ template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
   constexpr int64_t kLine = kCacheLine<T>;
   const int64_t first = std::min((kLine - pastLine(to)) % kLine, count);
   const int64_t last = first + (count - first) / kLine * kLine;
-  std::copy(from, from + first, to);
+  copyFew(to, from, first);
   storeLines(to + first, from + first, last - first);
-  std::copy(from + last, from + count, to + last);
+  copyFew(to + last, from + last, count - last);
+}
+
+template <class T> bool isLongRun(int64_t count) {
+  return count * static_cast<int64_t>(sizeof(T)) >= copies::kLongRunBytes;
+}
+template <class T> bool areWholeLines(const T *begin, int64_t count) {
+  return beginsLine(begin) && count % kCacheLine<T> == 0;
+}
+
+/// Rows ahead of which those that are going to be written are fetched.
+inline constexpr int64_t kRowsToWriteAhead = 8;
+
+/// Fetches all lines of a row that is going to be written.
+template <class T> void fetchToWrite(const T *row, int64_t count) {
+  for (int64_t at = 0; at < count; at += kCacheLine<T>)
+    prefetchToWrite(row + at);
+  prefetchToWrite(row + count - 1);
+}
+
+/// Fetches what writing a row by itself past the caches needs: the lines at its ends if it is long,
+/// or else all, unless they are whole ones.
+template <class T> void fetchForWritingPast(const T *row, int64_t count) {
+  if (isLongRun<T>(count)) {
+    fetchEnd(row);
+    fetchEnd(row + count);
+  } else if (!areWholeLines(row, count)) {
+    fetchToWrite(row, count);
+  }
+}
+
+/// Writes a row that has been fetched so.
+template <class T> void writeFetched(T *to, const T *from, int64_t count) {
+  if (isLongRun<T>(count) || areWholeLines(to, count))
+    writePastCaches(to, from, count);
+  else if (count >= simd::kLanes<T>)
+    copyRow(to, from, count);
+  else
+    copyFew(to, from, count);
 }
 
 /// Writes rows past the caches by whole lines, also where neighbouring rows share one: short ones
@@ -71,7 +129,7 @@ template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
 template <class T> class LineWriter {
 public:
   /// \param run elements next to each other of all rows together
-  explicit LineWriter(int64_t run) : hasLongRuns(run >= kLongRow) {}
+  explicit LineWriter(int64_t run) : run(run), hasLongRuns(isLongRun<T>(run)) {}
   LineWriter(const LineWriter &) = delete;
   LineWriter &operator=(const LineWriter &) = delete;
 
@@ -79,7 +137,7 @@ public:
     if (to != end)
       begin(to);
     end = to + count;
-    if (count >= kLongRow) {
+    if (isLongRun<T>(count)) {
       const int64_t head = std::min((kLine - filled % kLine) % kLine, count);
       append(from, head);
       flushLines(); // All of them.
@@ -94,20 +152,20 @@ public:
     append(from, count);
   }
 
-  /// Whether rows make up runs of which the lines at the ends are a small part.
+  const int64_t run;
+  /// Whether it is written past the caches although it begins and ends in the midst of lines.
   const bool hasLongRuns;
 
   /// Writes what waits; to be called behind the last row.
   void flush() {
     flushLines();
-    std::copy(lines + first, lines + filled, at + first);
+    copyFew(at + first, lines + first, filled - first);
     first = filled = 0;
     end = nullptr;
   }
 
 private:
-  static constexpr int64_t kLine = kCacheLine<T>,
-                           kLongRow = copies::kLongRunBytes / static_cast<int64_t>(sizeof(T));
+  static constexpr int64_t kLine = kCacheLine<T>;
   static constexpr int64_t kMost = 4096 / static_cast<int64_t>(sizeof(T));
 
   /// What comes next lies elsewhere.
@@ -135,7 +193,7 @@ private:
     if (whole == 0)
       return;
     const int64_t shared = first > 0 ? kLine : 0; // A line of which others write a part.
-    std::copy(lines + first, lines + shared, at + first);
+    copyFew(at + first, lines + first, shared > 0 ? shared - first : 0);
     first = 0;
     storeLines(at + shared, lines + shared, whole - shared);
     std::copy_n(lines + whole, kLine, lines);

@@ -109,12 +109,7 @@ public:
       return transposeRuns<Op>(target, source, ahead);
     alignas(64) std::array<T, kMostElements + simd::kLanes<T>> block;
     if (Op::isPastCaches)
-      for (int64_t w = 0; w < writes; ++w) {
-        if (w == 0 || toRun[w] != toRun[w - 1] + writeLength)
-          fetchEnd(target + toRun[w]);
-        if (w + 1 == writes || toRun[w + 1] != toRun[w] + writeLength)
-          fetchEnd(target + toRun[w] + writeLength);
-      }
+      fetchForWriting(target, lines);
     if (Op::isPastCaches && isByPackets) {
       transposeRuns<Overwrite>(block.data(), source, ahead);
       for (int64_t w = 0; w < writes; ++w) {
@@ -298,19 +293,32 @@ private:
     }
   }
 
-  bool isWholeLines(const T *target) const {
-    return beginsLine(target) && writeLength % kCacheLine<T> == 0;
+  /// Fetches what must be read of the target before it is written: the lines at the ends of runs,
+  /// of which those that follow each other are written together, or short ones.
+  void fetchForWriting(const T *target, const LineWriter<T> &lines) const noexcept {
+    for (int64_t w = 0; w < writes; ++w) {
+      const T *const to = target + toRun[w];
+      if (!goesPastCaches(to, lines)) {
+        fetchToWrite(to, writeLength);
+        continue;
+      }
+      if (w == 0 || toRun[w] != toRun[w - 1] + writeLength)
+        fetchEnd(to);
+      if (w + 1 == writes || toRun[w + 1] != toRun[w] + writeLength)
+        fetchEnd(to + writeLength);
+    }
   }
 
-  /// Whether a run is whole lines, or the parts of lines at its ends do not matter.
+  /// Whether a run is whole lines, or so long that it is worth collecting it elsewhere before.
   bool goesPastCaches(const T *target, const LineWriter<T> &lines) const {
-    constexpr int64_t kManyLines = 4;
-    return isWholeLines(target) || lines.hasLongRuns || writeLength >= kManyLines * kCacheLine<T>;
+    constexpr int64_t kManyLines = 4 * kCacheLine<T>;
+    return einsumc::areWholeLines(target, writeLength) || writeLength >= kManyLines ||
+           lines.run >= 2 * kManyLines;
   }
 
   /// \pre it goes there
   void writePastCaches(T *target, const T *run, LineWriter<T> &lines) const noexcept {
-    if (isWholeLines(target))
+    if (einsumc::areWholeLines(target, writeLength))
       storeLines(target, run, writeLength);
     else
       lines.write(target, run, writeLength);

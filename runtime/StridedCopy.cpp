@@ -12,11 +12,14 @@
 #include "NarrowTranspose.h"
 #include "PermutedRuns.h"
 #include "PieceTable.h"
+#include "RowsToWrite.h"
 #include "ShortRuns.h"
 
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 
 namespace einsumc {
@@ -120,19 +123,29 @@ template <class T> struct Runs {
 };
 
 /// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
-/// the last one \p next elements from the source's begin.
+/// the last one \p next elements from the source's begin. What calls write is fetched before.
 template <class T, class Copy>
 void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t next,
-              Copy &&copy) noexcept {
-  CopyOffset at;
-  bool isFirst = true;
+              const RowsToWrite<T> &rows, Copy &&copy) noexcept {
+  std::array<CopyOffset, kRowsToWriteAhead + 1> steps;
+  const int64_t ahead = rows.stepsAhead();
+  int64_t begun = 0, done = 0;
+  const auto step = [&](int64_t number) -> CopyOffset & {
+    return steps[static_cast<std::size_t>(number) % steps.size()];
+  };
+  const auto copyNext = [&](int64_t following) {
+    const CopyOffset at = step(done++);
+    copy(target + at.to, source + at.from, following - at.from);
+  };
   forEachStep(loops, [&](int64_t to, int64_t from) {
-    if (!isFirst)
-      copy(target + at.to, source + at.from, from - at.from);
-    isFirst = false;
-    at = {to, from};
+    rows.fetch(target + to);
+    step(begun++) = {to, from};
+    if (begun - done > ahead)
+      copyNext(step(done + 1).from);
   });
-  copy(target + at.to, source + at.from, next - at.from);
+  while (done + 1 < begun)
+    copyNext(step(done + 1).from);
+  copyNext(next);
 }
 
 /// Where the source of a copy lies.
@@ -153,7 +166,7 @@ template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
 /// as memory gives them, or is narrow: else lines of the source are used element by element, each
 /// time after many others. Pieces of a part that stays in a near cache need none either.
 template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin) {
-  constexpr int64_t kLeastSteps = 1024, kMostPieces = (64 << 10) / sizeof(T);
+  constexpr int64_t kLeastSteps = 1024, kMostPieces = (512 << 10) / sizeof(T);
   if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
     return false;
   const Loop &first = nest.loops().front();
@@ -240,12 +253,16 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
   const int64_t step = areFar ? kCacheLine<T> : rows;
+  // Strips of a transpose fetch for their rows themselves.
+  const bool areFetched =
+      Op::isPastCaches && !(work.kernel == transpose<T, Op> && lines.hasLongRuns);
+  const auto written = areFetched ? RowsToWrite<T>(work.inner, work.outer) : RowsToWrite<T>();
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
     const int64_t next = row + work.inner.extent < rows ? work.inner.extent * work.inner.from : 0;
     runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from, next,
-             [&](T *to, const T *from, int64_t ahead) {
+             written, [&](T *to, const T *from, int64_t ahead) {
                work.kernel(to, from, work.inner, work.outer, ahead, lines);
              });
   }
@@ -260,14 +277,16 @@ void runCopy(T *target, const T *source, LoopNest &nest, const Runs<T> &runs, in
   if (const auto &permuted = runs.permuted) {
     nest.sortForBoth();
     const Loop batch = permuted->takeBatch(nest);
-    runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
-      permuted->template copy<Op>(to, from, batch, ahead, lines);
-    });
+    runLoops(nest.loops(), target, source, 0, RowsToWrite<T>(),
+             [&](T *to, const T *from, int64_t ahead) {
+               permuted->template copy<Op>(to, from, batch, ahead, lines);
+             });
   } else if (const auto &few = runs.few) {
     nest.sortForBoth();
-    runLoops(nest.loops(), target, source, 0, [&](T *to, const T *from, int64_t ahead) {
-      few->template copy<Op>(to, from, ahead, lines);
-    });
+    runLoops(nest.loops(), target, source, 0, RowsToWrite<T>(),
+             [&](T *to, const T *from, int64_t ahead) {
+               few->template copy<Op>(to, from, ahead, lines);
+             });
   } else {
     runInnermost<T, Op>(target, source, nest, lines, origin);
   }

@@ -36,12 +36,8 @@ inline constexpr int64_t kBufferElements = kBufferColumn<T> * tiles::kMostN + si
 
 /// Fetches columns of so many rows that are to be written.
 template <class T> void fetchRows(const T *c, int64_t rows, int64_t stride, int64_t columns) {
-  constexpr int64_t kLine = kCacheLine<T>;
-  for (int64_t column = 0; column < columns; ++column, c += stride) {
-    for (int64_t row = 0; row < rows; row += kLine)
-      prefetchToWrite(c + row);
-    prefetchToWrite(c + rows - 1);
-  }
+  for (int64_t column = 0; column < columns; ++column)
+    fetchToWrite(c + column * stride, rows);
 }
 
 /// Adds columns of a buffer to columns of as many rows, \p stride apart.
@@ -187,6 +183,22 @@ template <class T, int Bytes = simd::kVectorBytes>
     if (rows < Bytes / static_cast<int>(sizeof(T)))
       return copyRuns<T, Bytes / 2>(to, stride, from, rows, columns);
   copyPieces<T, Bytes>(to, stride, from, rows, columns);
+}
+
+/// Fetches what the first columns of those that writeRuns writes need.
+template <class T> void fetchForRuns(const T *to, int64_t stride, int64_t rows, int64_t columns) {
+  for (int64_t column = 0; column < std::min(columns, kRowsToWriteAhead); ++column)
+    fetchForWritingPast(to + column * stride, rows);
+}
+
+/// As copyRuns, past the caches.
+template <class T>
+void writeRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
+  for (int64_t column = 0; column < columns; ++column, to += stride, from += kBufferColumn<T>) {
+    if (column + kRowsToWriteAhead < columns)
+      fetchForWritingPast(to + kRowsToWriteAhead * stride, rows);
+    writeFetched(to, from, rows);
+  }
 }
 
 /// Writes the columns of a buffer one after the other past the caches, line by line: each vector

@@ -18,9 +18,9 @@ namespace copies {
 /// Where the fastest dim of a tensor is shorter than a cache line, copies go through runs of so
 /// many bytes over several dims, or fewer, as no run has more elements than this.
 inline constexpr int64_t kLineBytes = 64, kRunBytes = 4 * kLineBytes, kMostRun = 256;
-/// Runs of which parts of lines at the ends are a small part: these are written past the caches
-/// wherever they begin.
-inline constexpr int64_t kLongRunBytes = 8 * kLineBytes;
+/// Runs that are written past the caches wherever they begin, if the lines that others have a part
+/// of are fetched in time. Of shorter ones these are too many.
+inline constexpr int64_t kLongRunBytes = 3 * kLineBytes;
 
 } // namespace copies
 
