@@ -26,6 +26,8 @@ constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockC
 /// more, packing it takes little of the time.
 constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
                   kFetchedColumns = 256;
+/// With fewer sums what a tile takes to begin and to end is most of its time.
+constexpr int64_t kLeastFetchedSums = 8;
 /// With so few columns packing it takes longer than all else: a tile for each thread is enough. R
 /// is in the second-level cache then, unless columns are so few that kernels go through a tile
 /// once.
@@ -34,8 +36,9 @@ constexpr int64_t kVeryFewColumns = 8, kColumnsAtOnce = 4;
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
-/// And those that are enough where longer runs of C then go past the caches.
-constexpr int64_t kShortFetchedRow = 32;
+/// And those that are enough where longer runs of C then go past the caches, if possible of so many
+/// bytes.
+constexpr int64_t kShortFetchedRow = 32, kEnoughRunBytes = 512;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kSelfFetchedBytes = 512, kFewUses = 16;
@@ -67,6 +70,7 @@ private:
   bool areWorthIt() const {
     const double bytes = toDouble(elementBytes);
     const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
+    const bool areSumsEnough = dims.extentOf(DimClass::K) >= kLeastFetchedSums;
     const bool isFewTimes = n <= std::min(kFetchedColumns, m);
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
     const double bytesOfRight =
@@ -82,7 +86,8 @@ private:
     const bool isRightCached =
         bytesOfRight <=
         toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
-    return isFewTimes && isLarge && isTall && isLong && isRightCached && !isCutByBatch() &&
+    return areSumsEnough && isFewTimes && isLarge && isTall && isLong && isRightCached &&
+           !isCutByBatch() &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
   }
 
@@ -194,14 +199,21 @@ private:
   /// with the block as it was, where that is not so, or there is no room.
   bool growLongRuns(int64_t rows) {
     const std::optional<std::size_t> across = rowAcrossLeft();
-    const int64_t longRun = copies::kLongRunBytes / elementBytes;
-    if (!across || dims.extent(*across) % limits.lanes() == 0 || longRun * kShortFetchedRow > rows)
+    if (!across || dims.extent(*across) % limits.lanes() == 0)
+      return false;
+    return growRunsOf(*across, kEnoughRunBytes / elementBytes, rows) ||
+           growRunsOf(*across, copies::kLongRunBytes / elementBytes, rows);
+  }
+
+  /// Tries that with runs of so many elements along a dim.
+  bool growRunsOf(std::size_t across, int64_t run, int64_t rows) {
+    if (run * kShortFetchedRow > rows)
       return false;
     const DimCounts before = block.counts;
-    block.grow(*across, longRun, rows);
+    block.grow(across, run, rows);
     growRows(rows);
     block.fill(DimClass::M, Role::A, rows, {kShortestRow});
-    const bool areLong = block.counts[*across] >= longRun; // Parts of a dim are evened out.
+    const bool areLong = block.counts[across] >= run; // Parts of a dim are evened out.
     if (!areLong)
       block.counts = before;
     return areLong;
