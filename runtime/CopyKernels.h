@@ -396,7 +396,7 @@ void transposeSquares(T *target, const T *source, const Loop &x, const Loop &y, 
 template <class T, class Op>
 void transpose(T *__restrict target, const T *__restrict source, const Loop &x, const Loop &y,
                int64_t ahead, LineWriter<T> &lines) noexcept {
-  if (Op::isPastCaches && lines.hasLongRuns && !beginPackets(target, y.to))
+  if (Op::isPastCaches && lines.isWorthCollecting && !beginPackets(target, y.to))
     return transposeStrips(target, source, x, y, ahead, lines);
   if (Op::isPastCaches && std::min(x.extent, y.extent) >= kCacheLine<T>)
     return transposeSquares<T, Op>(target, source, x, y, ahead);

@@ -65,7 +65,7 @@ void transposeFewRows(T *__restrict target, const T *__restrict source, const Lo
   const int64_t columns = y.extent;
   int64_t column = 0;
   if constexpr (Op::isPastCaches)
-    if (lines.hasLongRuns && y.to == Rows) {
+    if (lines.isWorthCollecting && y.to == Rows) {
       constexpr int64_t kColumns = 16 * kSize;
       alignas(64) T buffer[(kColumns - 1) * Rows + kSize];
       while (column + kSize <= columns) {

@@ -129,7 +129,8 @@ template <class T> void writeFetched(T *to, const T *from, int64_t count) {
 template <class T> class LineWriter {
 public:
   /// \param run elements next to each other of all rows together
-  explicit LineWriter(int64_t run) : run(run), hasLongRuns(isLongRun<T>(run)) {}
+  explicit LineWriter(int64_t run)
+      : hasLongRuns(isLongRun<T>(run)), isWorthCollecting(run >= kManyLines * kCacheLine<T>) {}
   LineWriter(const LineWriter &) = delete;
   LineWriter &operator=(const LineWriter &) = delete;
 
@@ -152,9 +153,12 @@ public:
     append(from, count);
   }
 
-  const int64_t run;
-  /// Whether it is written past the caches although it begins and ends in the midst of lines.
+  /// Whether rows make up runs that are written past the caches although these begin and end in the
+  /// midst of lines.
   const bool hasLongRuns;
+  /// The same where a run first has to be collected elsewhere from pieces: what has just been
+  /// written in pieces is slow to read.
+  const bool isWorthCollecting;
 
   /// Writes what waits; to be called behind the last row.
   void flush() {
@@ -166,7 +170,7 @@ public:
 
 private:
   static constexpr int64_t kLine = kCacheLine<T>;
-  static constexpr int64_t kMost = 4096 / static_cast<int64_t>(sizeof(T));
+  static constexpr int64_t kManyLines = 8, kMost = 4096 / static_cast<int64_t>(sizeof(T));
 
   /// What comes next lies elsewhere.
   void begin(T *to) {

@@ -313,7 +313,7 @@ private:
   bool goesPastCaches(const T *target, const LineWriter<T> &lines) const {
     constexpr int64_t kManyLines = 4 * kCacheLine<T>;
     return einsumc::areWholeLines(target, writeLength) || writeLength >= kManyLines ||
-           lines.run >= 2 * kManyLines;
+           lines.isWorthCollecting;
   }
 
   /// \pre it goes there

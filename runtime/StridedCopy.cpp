@@ -166,7 +166,7 @@ template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
 /// as memory gives them, or is narrow: else lines of the source are used element by element, each
 /// time after many others. Pieces of a part that stays in a near cache need none either.
 template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin) {
-  constexpr int64_t kLeastSteps = 1024, kMostPieces = (512 << 10) / sizeof(T);
+  constexpr int64_t kLeastSteps = 1024, kMostPieces = (64 << 10) / sizeof(T);
   if (Op::isPastCaches || nest.loops().size() < 3 || nest.steps() < kLeastSteps)
     return false;
   const Loop &first = nest.loops().front();
@@ -255,7 +255,7 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   const int64_t step = areFar ? kCacheLine<T> : rows;
   // Strips of a transpose fetch for their rows themselves.
   const bool areFetched =
-      Op::isPastCaches && !(work.kernel == transpose<T, Op> && lines.hasLongRuns);
+      Op::isPastCaches && !(work.kernel == transpose<T, Op> && lines.isWorthCollecting);
   const auto written = areFetched ? RowsToWrite<T>(work.inner, work.outer) : RowsToWrite<T>();
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
