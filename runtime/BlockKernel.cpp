@@ -392,11 +392,14 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   // By vectors, or else element by element.
   const auto isLong = [&](int64_t rows) { return strideM == 1 && rows >= simd::kLanes<T>; };
   const bool isPastCaches = format.pastCaches && !format.resultInScratch && strideM == 1;
-  if (accumulate || (isPastCaches && spread == Spread::Runs))
+  if (accumulate)
     forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {
-      if (accumulate && isLong(rows))
+      if (isLong(rows))
         fetchRows(to, rows, strideN, columns);
-      else if (isPastCaches && rows != strideN)
+    });
+  else if (isPastCaches && spread == Spread::Runs)
+    forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {
+      if (rows != strideN)
         fetchForRuns(to, strideN, rows, columns);
     });
   kernel(m, n, k, false)(a, b, buffer);

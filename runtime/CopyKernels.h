@@ -12,6 +12,7 @@
 #include "PastCaches.h"
 #include "Prefetch.h"
 #include "RegisterTranspose.h"
+#include "RowsToWrite.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
 
@@ -111,6 +112,9 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
   const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
   const int64_t rowsAhead =
       bytes >= kBytesAhead ? 0 : std::min(kBytesAhead / bytes + 1, outer.extent);
+  // Rows that follow each other are written together.
+  const bool areFetched = Op::isPastCaches && outer.to != inner.extent &&
+                          RowsToWrite<T>::isFetched(inner.extent, outer.to);
   for (int64_t i = 0; i < outer.extent; ++i) {
     T *__restrict const t = target + i * outer.to;
     const T *__restrict const s = source + i * outer.from;
@@ -119,7 +123,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
       prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
-    if (Op::isPastCaches && i + kRowsToWriteAhead < outer.extent)
+    if (areFetched && i + kRowsToWriteAhead < outer.extent)
       fetchForWritingPast(t + kRowsToWriteAhead * outer.to, inner.extent);
     if (Op::isPastCaches && lines.hasLongRuns)
       lines.write(t, s, inner.extent);

@@ -85,9 +85,11 @@ template <class T> void writePastCaches(T *to, const T *from, int64_t count) {
   copyFew(to + last, from + last, count - last);
 }
 
+/// Whether a run goes past the caches wherever it begins.
 template <class T> bool isLongRun(int64_t count) {
   return count * static_cast<int64_t>(sizeof(T)) >= copies::kLongRunBytes;
 }
+/// Whether a run needs nothing of the lines that it is written to.
 template <class T> bool areWholeLines(const T *begin, int64_t count) {
   return beginsLine(begin) && count % kCacheLine<T> == 0;
 }
@@ -130,7 +132,8 @@ template <class T> class LineWriter {
 public:
   /// \param run elements next to each other of all rows together
   explicit LineWriter(int64_t run)
-      : hasLongRuns(isLongRun<T>(run)), isWorthCollecting(run >= kManyLines * kCacheLine<T>) {}
+      : hasLongRuns(isLongRun<T>(run)),
+        isWorthCollecting(run * static_cast<int64_t>(sizeof(T)) >= copies::kCollectedRunBytes) {}
   LineWriter(const LineWriter &) = delete;
   LineWriter &operator=(const LineWriter &) = delete;
 
@@ -156,8 +159,7 @@ public:
   /// Whether rows make up runs that are written past the caches although these begin and end in the
   /// midst of lines.
   const bool hasLongRuns;
-  /// The same where a run first has to be collected elsewhere from pieces: what has just been
-  /// written in pieces is slow to read.
+  /// The same where a run first has to be collected elsewhere from pieces.
   const bool isWorthCollecting;
 
   /// Writes what waits; to be called behind the last row.
@@ -170,7 +172,7 @@ public:
 
 private:
   static constexpr int64_t kLine = kCacheLine<T>;
-  static constexpr int64_t kManyLines = 8, kMost = 4096 / static_cast<int64_t>(sizeof(T));
+  static constexpr int64_t kMost = 4096 / static_cast<int64_t>(sizeof(T));
 
   /// What comes next lies elsewhere.
   void begin(T *to) {

@@ -92,7 +92,10 @@ public:
       T *const to = target + done * batch.to;
       const int64_t count = begin + atOnce - done;
       for (int64_t i = 0; Op::isPastCaches && batch.to != runLength && i < count; ++i)
-        fetchForWritingPast(to + i * batch.to, runLength);
+        if (lines.isWorthCollecting)
+          fetchForWritingPast(to + i * batch.to, runLength);
+        else
+          fetchToWrite(to + i * batch.to, runLength);
       const bool isLast = begin + atOnce == batch.extent;
       readColumns(columns.data(), from, rowLength, joined * batch.from,
                   isLast ? ahead - begin * batch.from : atOnce * batch.from);
@@ -200,7 +203,7 @@ private:
 
   template <class Op>
   static void write(T *target, const T *from, int64_t count, LineWriter<T> &lines) noexcept {
-    if (Op::isPastCaches && lines.hasLongRuns)
+    if (Op::isPastCaches && lines.isWorthCollecting)
       lines.write(target, from, count);
     else if constexpr (Op::isIdempotent)
       std::memcpy(target, from, static_cast<std::size_t>(count) * sizeof(T));

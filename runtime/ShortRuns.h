@@ -311,8 +311,8 @@ private:
 
   /// Whether a run is whole lines, or so long that it is worth collecting it elsewhere before.
   bool goesPastCaches(const T *target, const LineWriter<T> &lines) const {
-    constexpr int64_t kManyLines = 4 * kCacheLine<T>;
-    return einsumc::areWholeLines(target, writeLength) || writeLength >= kManyLines ||
+    constexpr int64_t kLongWrite = 4 * kCacheLine<T>;
+    return einsumc::areWholeLines(target, writeLength) || writeLength >= kLongWrite ||
            lines.isWorthCollecting;
   }
 

@@ -127,11 +127,13 @@ template <class T> struct Runs {
 template <class T, class Copy>
 void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t next,
               const RowsToWrite<T> &rows, Copy &&copy) noexcept {
-  std::array<CopyOffset, kRowsToWriteAhead + 1> steps;
+  constexpr std::size_t kRing = 16;
+  static_assert(kRing > kRowsToWriteAhead);
+  std::array<CopyOffset, kRing> steps;
   const int64_t ahead = rows.stepsAhead();
   int64_t begun = 0, done = 0;
   const auto step = [&](int64_t number) -> CopyOffset & {
-    return steps[static_cast<std::size_t>(number) % steps.size()];
+    return steps[static_cast<std::size_t>(number) % kRing];
   };
   const auto copyNext = [&](int64_t following) {
     const CopyOffset at = step(done++);
@@ -229,6 +231,20 @@ void runPieces(T *target, const T *source, LoopNest &nest) noexcept {
               [&](int64_t to, int64_t from) { pieces.copy(target + to, source + from); });
 }
 
+/// Whether steps of a copy past the caches store to lines that must be read first, which somebody
+/// else has to fetch: not where rows go on in the next step, nor where transposes write whole lines
+/// or strips, which fetch by themselves.
+template <class T>
+bool needsLines(const T *target, const Innermost<T> &work, const LoopNest &rest,
+                const LineWriter<T> &lines) {
+  const Loop &inner = work.inner, &outer = work.outer;
+  if (work.kernel == transpose<T, OverwritePastCaches>)
+    return !lines.isWorthCollecting && !beginPackets(target, outer.to);
+  const bool goOn = inner.to == 1 && !rest.loops().empty() &&
+                    rest.loops().front().to == inner.extent * outer.extent;
+  return !(goOn && lines.hasLongRuns && work.kernel == copyRows<T, OverwritePastCaches>);
+}
+
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
 /// many streams as the processor's prefetchers follow, whose lines do not compete for the same few
 /// places of a cache, and as fill the lines of the target. Not past the caches, where those lines
@@ -253,10 +269,10 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
   const int64_t step = areFar ? kCacheLine<T> : rows;
-  // Strips of a transpose fetch for their rows themselves.
-  const bool areFetched =
-      Op::isPastCaches && !(work.kernel == transpose<T, Op> && lines.isWorthCollecting);
-  const auto written = areFetched ? RowsToWrite<T>(work.inner, work.outer) : RowsToWrite<T>();
+  const RowsToWrite<T> written =
+      Op::isPastCaches && needsLines(target, work, nest, lines)
+          ? RowsToWrite<T>(work.inner, work.outer, work.kernel == copyRows<T, Op>)
+          : RowsToWrite<T>();
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;

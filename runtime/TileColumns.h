@@ -191,7 +191,7 @@ template <class T> void fetchForRuns(const T *to, int64_t stride, int64_t rows, 
     fetchForWritingPast(to + column * stride, rows);
 }
 
-/// As copyRuns, past the caches.
+/// As copyRuns, past the caches if runs are long.
 template <class T>
 void writeRuns(T *to, int64_t stride, const T *from, int64_t rows, int64_t columns) {
   for (int64_t column = 0; column < columns; ++column, to += stride, from += kBufferColumn<T>) {

@@ -36,9 +36,8 @@ constexpr int64_t kVeryFewColumns = 8, kColumnsAtOnce = 4;
 constexpr int64_t kFetchedM = 4096;
 /// Elements of L next to each other along m that come before longer rows of C, and that are enough.
 constexpr int64_t kLeastFetchedRow = 64, kMostFetchedRow = 128, kFetchedRow = 384;
-/// And those that are enough where longer runs of C then go past the caches, if possible of so many
-/// bytes.
-constexpr int64_t kShortFetchedRow = 32, kEnoughRunBytes = 512;
+/// And those that are enough where longer runs of C then go past the caches.
+constexpr int64_t kShortFetchedRow = 32;
 /// Runs of L that a processor fetches from memory by itself, and uses of L so few that this
 /// matters.
 constexpr int64_t kSelfFetchedBytes = 512, kFewUses = 16;
@@ -201,7 +200,7 @@ private:
     const std::optional<std::size_t> across = rowAcrossLeft();
     if (!across || dims.extent(*across) % limits.lanes() == 0)
       return false;
-    return growRunsOf(*across, kEnoughRunBytes / elementBytes, rows) ||
+    return growRunsOf(*across, copies::kCollectedRunBytes / elementBytes, rows) ||
            growRunsOf(*across, copies::kLongRunBytes / elementBytes, rows);
   }
 

@@ -21,6 +21,9 @@ inline constexpr int64_t kLineBytes = 64, kRunBytes = 4 * kLineBytes, kMostRun =
 /// Runs that are written past the caches wherever they begin, if the lines that others have a part
 /// of are fetched in time. Of shorter ones these are too many.
 inline constexpr int64_t kLongRunBytes = 3 * kLineBytes;
+/// The same of runs that are collected in a buffer first: what has just been written in pieces is
+/// slow to read.
+inline constexpr int64_t kCollectedRunBytes = 8 * kLineBytes;
 
 } // namespace copies
 
