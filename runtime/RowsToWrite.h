@@ -34,7 +34,9 @@ public:
     length = areJoined ? row.extent * rows.extent : row.extent;
     count = areJoined ? 1 : std::min(rows.extent, kRowsToWriteAhead);
     apart = rows.to;
-    if (!areJoined && !isFetched(length, apart))
+    // What goes through the caches must still be in the nearest one then.
+    const bool isKept = pastCaches || length <= kMostBytes / static_cast<int64_t>(sizeof(T));
+    if (!isKept || (!areJoined && !isFetched(length, apart)))
       count = 0;
   }
 
@@ -57,6 +59,9 @@ public:
   }
 
 private:
+  static constexpr int64_t kMostBytes =
+      2048; ///< of a row, of which kRowsToWriteAhead are under way
+
   int64_t count = 0, length = 0, apart = 0;
   bool pastCaches = false;
 };
