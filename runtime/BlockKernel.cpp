@@ -373,7 +373,7 @@ void BlockKernel<T>::multiplyPastCaches(const T *a, const T *b, T *c, const Tile
 template <class T>
 void BlockKernel<T>::prefetch(const T *c, const Tile &m, const Tile &n) const noexcept {
   if (!format.bInPanels) // Their kernels fetch C themselves, block by block.
-    fetchRows(c + m.toC + n.toC, sideM.sizes[m.size], sideN.strideInC(), sideN.sizes[n.size]);
+    fetchRows(c + m.toC + n.toC, sideN.strideInC(), sideM.sizes[m.size], sideN.sizes[n.size]);
 }
 
 template <class T>
@@ -395,7 +395,7 @@ void BlockKernel<T>::multiplyThroughBuffer(const T *a, const T *b, T *c, const T
   if (accumulate)
     forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {
       if (isLong(rows))
-        fetchRows(to, rows, strideN, columns);
+        fetchRows(to, strideN, rows, columns);
     });
   else if (isPastCaches && spread == Spread::Runs)
     forEachRun([&](T *to, const T *, int64_t rows, int64_t columns) {

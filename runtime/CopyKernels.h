@@ -112,9 +112,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
   const int64_t bytes = inner.extent * static_cast<int64_t>(sizeof(T));
   const int64_t rowsAhead =
       bytes >= kBytesAhead ? 0 : std::min(kBytesAhead / bytes + 1, outer.extent);
-  // Rows that follow each other are written together.
-  const bool areFetched = Op::isPastCaches && outer.to != inner.extent &&
-                          RowsToWrite<T>::isFetched(inner.extent, outer.to);
+  const RowsToWrite<T> written = Op::isPastCaches ? RowsToWrite<T>(inner, outer) : RowsToWrite<T>();
   for (int64_t i = 0; i < outer.extent; ++i) {
     T *__restrict const t = target + i * outer.to;
     const T *__restrict const s = source + i * outer.from;
@@ -123,8 +121,7 @@ void copyRows(T *__restrict target, const T *__restrict source, const Loop &inne
       prefetchRow(rest < 0 ? source + row * outer.from : source + ahead + rest * outer.from,
                   inner.extent);
     }
-    if (areFetched && i + kRowsToWriteAhead < outer.extent)
-      fetchForWritingPast(t + kRowsToWriteAhead * outer.to, inner.extent);
+    written.fetchBehind(target, i);
     if (Op::isPastCaches && lines.hasLongRuns)
       lines.write(t, s, inner.extent);
     else if constexpr (Op::isPastCaches)
@@ -265,9 +262,6 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
       const int64_t begin = std::min(firstY, y.extent - kSize);
       const int64_t end = firstY + rows - begin;
       const T *const from = source + firstX * x.from + begin;
-      T *const to = target + firstX + firstY * y.to;
-      for (int64_t row = 0; !areNeighbours && row < rows; ++row)
-        fetchForWritingPast(to + row * y.to, length);
       const bool isLast = firstY + kRows >= y.extent;
       const int64_t next = isLast ? ahead - begin : kRows;
       for (int64_t toX = 0; toX < length; toX += kSize) {
@@ -283,6 +277,7 @@ void transposeStrips(T *target, const T *source, const Loop &x, const Loop &y, i
         }
       }
       const T *const written = strip + (firstY - begin) * inStrip;
+      T *const to = target + firstX + firstY * y.to;
       if (areNeighbours)
         lines.write(to, written, rows * length);
       else

@@ -89,18 +89,13 @@ public:
       // The last ones begin earlier, with some that are written.
       const int64_t begin = std::min(done, batch.extent - atOnce);
       const T *const from = source + begin * batch.from;
-      T *const to = target + done * batch.to;
-      const int64_t count = begin + atOnce - done;
-      for (int64_t i = 0; Op::isPastCaches && batch.to != runLength && i < count; ++i)
-        if (lines.isWorthCollecting)
-          fetchForWritingPast(to + i * batch.to, runLength);
-        else
-          fetchToWrite(to + i * batch.to, runLength);
       const bool isLast = begin + atOnce == batch.extent;
       readColumns(columns.data(), from, rowLength, joined * batch.from,
                   isLast ? ahead - begin * batch.from : atOnce * batch.from);
       makeRows(rows.data(), columns.data(), rowLength);
       const T *const written = rows.data() + (done - begin) * runLength;
+      T *const to = target + done * batch.to;
+      const int64_t count = begin + atOnce - done;
       if (batch.to == runLength)
         write<Op>(to, written, count * runLength, lines);
       else

@@ -231,18 +231,14 @@ void runPieces(T *target, const T *source, LoopNest &nest) noexcept {
               [&](int64_t to, int64_t from) { pieces.copy(target + to, source + from); });
 }
 
-/// Whether steps of a copy past the caches store to lines that must be read first, which somebody
-/// else has to fetch: not where rows go on in the next step, nor where transposes write whole lines
-/// or strips, which fetch by themselves.
-template <class T>
-bool needsLines(const T *target, const Innermost<T> &work, const LoopNest &rest,
-                const LineWriter<T> &lines) {
+/// What steps with \p work write past the caches by rows: nothing to fetch for where these go on in
+/// the next one of \p rest.
+template <class T, class Op>
+RowsToWrite<T> rowsToWrite(const Innermost<T> &work, const LoopNest &rest) {
   const Loop &inner = work.inner, &outer = work.outer;
-  if (work.kernel == transpose<T, OverwritePastCaches>)
-    return !lines.isWorthCollecting && !beginPackets(target, outer.to);
-  const bool goOn = inner.to == 1 && !rest.loops().empty() &&
-                    rest.loops().front().to == inner.extent * outer.extent;
-  return !(goOn && lines.hasLongRuns && work.kernel == copyRows<T, OverwritePastCaches>);
+  const bool goOn = !rest.loops().empty() && rest.loops().front().to == inner.extent * outer.extent;
+  return Op::isPastCaches && work.kernel == copyRows<T, Op> && !goOn ? RowsToWrite<T>(inner, outer)
+                                                                     : RowsToWrite<T>();
 }
 
 /// Transposes with rows so far apart go through all of the nest with a few rows at a time: about as
@@ -269,10 +265,7 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   const bool areFar = !Op::isPastCaches && work.kernel == transpose<T, Op> &&
                       work.inner.from * static_cast<int64_t>(sizeof(T)) >= kFarBytes;
   const int64_t step = areFar ? kCacheLine<T> : rows;
-  const RowsToWrite<T> written =
-      Op::isPastCaches && needsLines(target, work, nest, lines)
-          ? RowsToWrite<T>(work.inner, work.outer, work.kernel == copyRows<T, Op>)
-          : RowsToWrite<T>();
+  const RowsToWrite<T> written = rowsToWrite<T, Op>(work, nest);
   for (int64_t row = 0; row < rows; row += work.inner.extent) {
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;

@@ -35,7 +35,7 @@ template <class T>
 inline constexpr int64_t kBufferElements = kBufferColumn<T> * tiles::kMostN + simd::kLanes<T>;
 
 /// Fetches columns of so many rows that are to be written.
-template <class T> void fetchRows(const T *c, int64_t rows, int64_t stride, int64_t columns) {
+template <class T> void fetchRows(const T *c, int64_t stride, int64_t rows, int64_t columns) {
   for (int64_t column = 0; column < columns; ++column)
     fetchToWrite(c + column * stride, rows);
 }
