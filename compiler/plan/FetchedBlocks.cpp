@@ -204,8 +204,9 @@ private:
            growRunsOf(*across, copies::kLongRunBytes / elementBytes, rows);
   }
 
-  /// Tries that with runs of so many elements along a dim.
-  bool growRunsOf(std::size_t across, int64_t run, int64_t rows) {
+  /// Tries that with runs of so many elements along a dim, or all of it.
+  bool growRunsOf(std::size_t across, int64_t wanted, int64_t rows) {
+    const int64_t run = std::min(wanted, dims.extent(across));
     if (run * kShortFetchedRow > rows)
       return false;
     const DimCounts before = block.counts;
