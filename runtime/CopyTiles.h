@@ -9,6 +9,9 @@
 
 #include "CopyKernels.h"
 #include "CopyLoops.h"
+#include "EvenPieces.h"
+#include "Prefetch.h"
+#include "SimdVector.h"
 
 #include <algorithm>
 #include <array>
@@ -19,10 +22,60 @@
 
 namespace einsumc {
 
+/// Rows of a tensor that are fetched into the second-level cache, one after the other, some lines
+/// at each step of other work.
+template <class T> class RowsOverSteps {
+public:
+  /// \param first null if there is nothing to fetch
+  /// \param loops through the rows' begins
+  /// \param length elements of a row
+  RowsOverSteps(const T *first, std::span<const Loop> loops, int64_t length, int64_t steps)
+      : row(first), count(loops.size()), lines(ceilDiv(length - 1, kCacheLine<T>) + 1),
+        left(first ? 1 : 0) {
+    for (std::size_t d = 0; d < count; ++d) {
+      outer[d] = loops[d];
+      at[d] = 0;
+      left *= loops[d].extent;
+    }
+    linesOfStep = ceilDiv(left * lines, steps);
+  }
+
+  /// Fetches what is due at a step.
+  void fetch() {
+    for (int64_t due = linesOfStep; due > 0 && left > 0; --due) {
+      prefetch(row + line * kCacheLine<T>);
+      if (++line == lines)
+        beginRow();
+    }
+  }
+
+private:
+  void beginRow() {
+    line = 0;
+    --left;
+    for (std::size_t d = 0; d < count; ++d) {
+      row += outer[d].from;
+      if (++at[d] < outer[d].extent)
+        return;
+      row -= outer[d].extent * outer[d].from;
+      at[d] = 0;
+    }
+  }
+
+  const T *row; ///< the one that is under way
+  std::array<Loop, LoopNest::kMaxLoops> outer;
+  std::array<int64_t, LoopNest::kMaxLoops> at;
+  std::size_t count;
+  int64_t lines, line = 0; ///< that a row touches wherever it begins, and those fetched of it
+  int64_t left;            ///< rows
+  int64_t linesOfStep;
+};
+
 /// Cuts a copy of short loops, none of which goes far through neighbours of both tensors, into
 /// tiles of many: long runs of the source, and runs of several lines of the target. A tile is read
 /// in the order of the source, as memory gives its lines the fastest, into scratch in a near cache,
-/// and written from there in the order of the target.
+/// and written from there in the order of the target. Meanwhile the next one is fetched: reading
+/// alone waits for memory, and writing alone leaves it idle.
 template <class T> class CopyTiles {
 public:
   explicit CopyTiles(std::span<const Loop> given) noexcept : count(given.size()) {
@@ -66,19 +119,22 @@ public:
   }
 
   /// Copies each tile out of scratch by a Copy, which is made of the nest of tiles of the same
-  /// extents and called with the target and scratch.
+  /// extents and called with the target, scratch, and what it is to fetch during its steps().
   template <class Copy> void run(T *target, const T *source) const noexcept {
     alignas(64) T scratch[kMost];
     std::optional<Copy> copy;
     Steps copied;
-    const auto runTile = [&](const Tile &tile, int64_t ahead) {
-      read(scratch, source + tile.begin.from, tile.extents, ahead);
+    const auto runTile = [&](const Tile &tile, const Tile *next) {
+      read(scratch, source + tile.begin.from, rowsOf(tile));
       const std::span<const int64_t> extents(tile.extents.data(), count);
       if (!copy || !std::equal(extents.begin(), extents.end(), copied.begin())) {
         copy.emplace(nestOf(extents));
         std::copy(extents.begin(), extents.end(), copied.begin());
       }
-      (*copy)(target + tile.begin.to, static_cast<const T *>(scratch));
+      const Rows rows = rowsOf(next ? *next : tile);
+      RowsOverSteps<T> toFetch(next ? source + next->begin.from : nullptr, rows.begins(),
+                               rows.length, copy->steps());
+      (*copy)(target + tile.begin.to, static_cast<const T *>(scratch), toFetch);
     };
     Tile tile, next;
     bool isFirst = true;
@@ -90,11 +146,11 @@ public:
         next.extents[d] = std::min(counts[d], loops[d].extent - at[d]);
       }
       if (!isFirst)
-        runTile(tile, next.begin.from - tile.begin.from);
+        runTile(tile, &next);
       isFirst = false;
       std::swap(tile, next);
     });
-    runTile(tile, 0);
+    runTile(tile, nullptr);
   }
 
 private:
@@ -187,23 +243,31 @@ private:
     return result;
   }
 
-  /// Reads a tile, and fetches the next one, which lies \p ahead elements further on, or 0.
-  void read(T *scratch, const T *source, const Steps &extents, int64_t ahead) const noexcept {
+  /// What a tile reads: rows of the source that are copied as such.
+  struct Rows {
+    std::span<const Loop> begins() const { return {loops.data(), count}; }
+
+    std::array<Loop, LoopNest::kMaxLoops> loops;
+    std::size_t count = 0;
     int64_t length = 1;
+  };
+
+  Rows rowsOf(const Tile &tile) const {
+    Rows rows;
     for (std::size_t d = 0; d < joined; ++d)
-      length += (extents[d] - 1) * loops[d].from;
-    std::array<Loop, LoopNest::kMaxLoops> runs;
-    std::size_t size = 0;
+      rows.length += (tile.extents[d] - 1) * loops[d].from;
     for (std::size_t d = joined; d < count; ++d)
-      if (extents[d] > 1)
-        runs[size++] = {extents[d], inScratch[d], loops[d].from};
-    forEachStep({runs.data(), size}, [&](int64_t to, int64_t from) {
-      if (ahead != 0)
-        prefetchRow(source + from + ahead, length);
-      if (length >= simd::kLanes<T>)
-        copyRow(scratch + to, source + from, length);
+      if (tile.extents[d] > 1)
+        rows.loops[rows.count++] = {tile.extents[d], inScratch[d], loops[d].from};
+    return rows;
+  }
+
+  static void read(T *scratch, const T *source, const Rows &rows) noexcept {
+    forEachStep(rows.begins(), [&](int64_t to, int64_t from) {
+      if (rows.length >= simd::kLanes<T>)
+        copyRow(scratch + to, source + from, rows.length);
       else
-        std::copy_n(source + from, length, scratch + to);
+        std::copy_n(source + from, rows.length, scratch + to);
     });
   }
 

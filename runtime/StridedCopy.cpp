@@ -197,9 +197,13 @@ public:
       work = takeInnermost<T, Op>(nest, false, true);
   }
 
-  void operator()(T *target, const T *scratch) const noexcept {
+  int64_t steps() const { return nest.steps(); }
+
+  /// Fetches some of \p rows at each step.
+  void operator()(T *target, const T *scratch, RowsOverSteps<T> &rows) const noexcept {
     LineWriter<T> lines(1); // Not past the caches.
     forEachStep(nest.loops(), [&](int64_t to, int64_t from) {
+      rows.fetch();
       if (runs)
         runs->template copy<Op>(target + to, scratch + from, 0, lines);
       else if (pieces)
