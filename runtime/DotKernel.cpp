@@ -4,14 +4,18 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
+#include "CopyKernels.h"
 #include "EvenPieces.h"
+#include "LaneSums.h"
 #include "RegisterBlock.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
 #include "einsumc/BlockTiles.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace einsumc {
@@ -29,7 +33,8 @@ template <class T, int Rows, int Columns>
 void multiplyBlocks(const TileShape &s, const BlockLoop &loop, const T *a, const T *b, T *c) {
   using Vector = simd::Vector<T>;
   constexpr int kLanes = simd::kLanes<T>;
-  constexpr int kPartial = Rows * Columns >= kEnoughSums ? 1 : kEnoughSums / (Rows * Columns);
+  constexpr int kDots = Rows * Columns;
+  constexpr int kPartial = kDots >= kEnoughSums ? 1 : kEnoughSums / kDots;
   const int64_t aM = s.aM, bN = s.bN, rest = s.k % kLanes, whole = s.k - rest;
   const simd::LaneMask<T> mask(static_cast<int>(rest));
   for (int64_t block = 0; block < loop.count; ++block, a += loop.a, b += loop.b, c += loop.c) {
@@ -49,17 +54,21 @@ void multiplyBlocks(const TileShape &s, const BlockLoop &loop, const T *a, const
       step(k, 0, loadAll);
     if (rest > 0)
       step(k, 0, [&](const T *source) { return mask.load(source); });
+    Vector dots[kDots];
+#pragma GCC unroll 32
+    for (int dot = 0; dot < kDots; ++dot) {
+      dots[dot] = sums[dot / Columns][dot % Columns][0];
 #pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Columns; ++j) {
-        Vector sum = sums[i][j][0];
-#pragma GCC unroll 8
-        for (int p = 1; p < kPartial; ++p)
-          sum += sums[i][j][p];
-        T &target = c[i * s.cM + j * s.cN];
-        target = (s.accumulate ? target : T(0)) + simd::sumLanes<T>(sum);
-      }
+      for (int p = 1; p < kPartial; ++p)
+        dots[dot] += sums[dot / Columns][dot % Columns][p];
+    }
+    T results[kDots + kLanes];
+    putLaneSums<T, kDots>(dots, results);
+#pragma GCC unroll 32
+    for (int dot = 0; dot < kDots; ++dot) {
+      T &target = c[dot / Columns * s.cM + dot % Columns * s.cN];
+      target = simd::byItself((s.accumulate ? target : T(0)) + results[dot]);
+    }
   }
 }
 
@@ -72,6 +81,31 @@ constexpr auto kBlocks = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array<Blocks<T>, sizeof...(I)>{
       multiplyBlocks<T, I / kMostColumns + 1, I % kMostColumns + 1>...};
 }(std::make_integer_sequence<int, kMostRows * kMostColumns>());
+
+/// The rows of an operand in the order in which dots read them, to which the columns of B count,
+/// too: those of each product of a batch, and then those of the next tile product.
+template <class T> struct DotRows {
+  const T *first;
+  int64_t count, apart; ///< of one product of the batch
+  int64_t batch, step;  ///< products, and from one of these to the next
+  int64_t ahead;        ///< from the first to that of the next tile product, 0: there is none
+  int64_t length;       ///< elements of one
+
+  /// Fetches as many rows as lie between two of a product, some KiB further on.
+  void fetchBehind(int64_t product, int64_t row, int64_t end) const {
+    constexpr int64_t kAhead = 8192 / sizeof(T);
+    const int64_t later = std::min(ceilDiv(kAhead, length), count * batch);
+    for (; row < end; ++row) {
+      int64_t inProduct = row + later, next = product;
+      for (; inProduct >= count; inProduct -= count)
+        ++next;
+      const T *const begin =
+          next < batch ? first + next * step : first + (next - batch) * step + ahead;
+      if (next < batch || ahead != 0)
+        prefetchRow(begin + inProduct * apart, length);
+    }
+  }
+};
 
 template <class T> Blocks<T> blocksOf(int64_t rows, int64_t columns) {
   return kBlocks<T>[static_cast<std::size_t>((rows - 1) * kMostColumns + columns - 1)];
@@ -91,12 +125,19 @@ template <class T> void multiplyDots(const TileShape &s, const T *a, const T *b,
       multiplyBlocks<T, 1, 1>(s, inner, a, b, c);
     return;
   }
-  if (s.m <= kMostRows && s.n <= kMostColumns)
+  const bool fetches = s.aFetched || s.bFetched;
+  if (s.m <= kMostRows && s.n <= kMostColumns && !fetches)
     return blocksOf<T>(s.m, s.n)(s, {s.c, s.aC, s.bC, s.cC}, a, b, c);
+  const DotRows<T> rowsOfA = {a, s.m, s.aM, s.c, s.aC, s.aAhead, s.k};
+  const DotRows<T> rowsOfB = {b, s.n, s.bN, s.c, s.bC, s.bAhead, s.k};
   const EvenPieces rows(s.m, kMostRows), columns(s.n, kMostColumns);
   for (int64_t i = 0; i < s.c; ++i)
     rows.forEach([&](int64_t m, int64_t rowCount) {
       columns.forEach([&](int64_t n, int64_t columnCount) {
+        if (s.aFetched && n == 0)
+          rowsOfA.fetchBehind(i, m, m + rowCount);
+        if (s.bFetched && m == 0)
+          rowsOfB.fetchBehind(i, n, n + columnCount);
         blocksOf<T>(rowCount, columnCount)(s, {1, 0, 0, 0}, a + i * s.aC + m * s.aM,
                                            b + i * s.bC + n * s.bN,
                                            c + i * s.cC + m * s.cM + n * s.cN);

@@ -154,9 +154,10 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   Steps unfused;
   std::copy(used.begin(), used.end(), unfused.begin());
   const std::span<const Step> loops = fused(used);
-  if (!format.packsA)
+  const bool areDots = loops.front().c == 0;
+  if (!format.packsA && !areDots)
     fetch(a, loops, &Step::a);
-  if (!format.packsB)
+  if (!format.packsB && !areDots)
     fetch(b, loops, &Step::b);
   multiply(loops, a, b, format.resultInScratch ? scratch : c,
            accumulate && !format.resultInScratch);
@@ -220,10 +221,18 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
   const TileFunction<T> product = vectors.c == 0                     ? multiplyDots<T>
                                   : vectors.a != 0 && vectors.b != 0 ? multiplyBatch<T>
                                                                      : multiplyPanels<T>;
-  do {
+  tile.aFetched = !(isExchanged ? format.packsB : format.packsA);
+  tile.bFetched = !(isExchanged ? format.packsA : format.packsB);
+  for (bool isLast = false; !isLast;) {
     tile.accumulate = accumulate || outer.accumulates();
+    const T *nextA = a, *nextB = b;
+    T *nextC = c;
+    isLast = !outer.next(nextA, nextB, nextC);
+    tile.aAhead = isLast ? 0 : nextA - a;
+    tile.bAhead = isLast ? 0 : nextB - b;
     product(tile, a, b, c);
-  } while (outer.next(a, b, c));
+    a = nextA, b = nextB, c = nextC;
+  }
 }
 
 template <class T>

@@ -128,14 +128,6 @@ template <class T, class V> inline typename VectorOf<T, 2 * sizeof(V)>::type joi
   }(std::make_integer_sequence<int, 2 * sizeof(V) / sizeof(T)>());
 }
 
-/// The sum of the lanes, halves first.
-template <class T, class V> inline T sumLanes(V value) {
-  if constexpr (sizeof(V) == 2 * sizeof(T))
-    return value[0] + value[1];
-  else
-    return sumLanes<T>(halfOf<T, 0>(value) + halfOf<T, sizeof(V) / sizeof(T) / 2>(value));
-}
-
 template <class T> constexpr auto laneNumbers() {
   std::array<typename VectorOf<T, kVectorBytes>::Number, kLanes<T>> numbers = {};
   for (std::size_t i = 0; i < numbers.size(); ++i)

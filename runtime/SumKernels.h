@@ -13,6 +13,7 @@
 #include "CopyLoops.h"
 #include "Prefetch.h"
 #include "RegisterBlock.h"
+#include "LaneSums.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
 
@@ -191,7 +192,7 @@ T sumConsecutive(const T *source, int64_t extent, const simd::LaneMask<T> &mask,
   if (i < extent)
     sums[1] +=
         end - source >= i + kLanes ? mask.keep(simd::load(source + i)) : mask.load(source + i);
-  return simd::sumLanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  return sumsOfGroups<T, simd::kLanes<T>>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 /// The sum of far elements, in some parts for the same reason.

@@ -28,8 +28,11 @@ struct TileShape {
   /// every k. bK and bN mean nothing then, A and C are contiguous along m, and there is one c.
   bool bInPanels = false;
   /// B comes from memory: kernels of no more rows than a vector has fetch its next columns while
-  /// they compute, also where these rows are the rest of more.
-  bool bFetched = false;
+  /// they compute, also where these rows are the rest of more; so do dots, and the next rows of A.
+  bool bFetched = false, aFetched = false;
+  /// Where the operands of the next product begin, from those of this one on, which dots fetch as
+  /// well. 0: they are not known.
+  int64_t aAhead = 0, bAhead = 0;
 };
 
 /// Must follow on each thread that wrote past the caches, before other threads may read it.
