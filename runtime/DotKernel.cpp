@@ -96,13 +96,12 @@ template <class T> struct DotRows {
     constexpr int64_t kAhead = 8192 / sizeof(T);
     const int64_t later = std::min(ceilDiv(kAhead, length), count * batch);
     for (; row < end; ++row) {
-      int64_t inProduct = row + later, next = product;
-      for (; inProduct >= count; inProduct -= count)
-        ++next;
-      const T *const begin =
-          next < batch ? first + next * step : first + (next - batch) * step + ahead;
-      if (next < batch || ahead != 0)
-        prefetchRow(begin + inProduct * apart, length);
+      const int64_t next = product + (row + later) / count;
+      if (next >= batch && ahead == 0)
+        return;
+      prefetchRow(first + (next < batch ? next * step : (next - batch) * step + ahead) +
+                      (row + later) % count * apart,
+                  length);
     }
   }
 };

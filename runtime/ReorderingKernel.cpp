@@ -8,6 +8,7 @@
 
 #include "BlockLoops.h"
 #include "CopyLoops.h"
+#include "PastCaches.h"
 #include "SimdVector.h"
 #include "TileFunctions.h"
 
@@ -154,10 +155,9 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   Steps unfused;
   std::copy(used.begin(), used.end(), unfused.begin());
   const std::span<const Step> loops = fused(used);
-  const bool areDots = loops.front().c == 0;
-  if (!format.packsA && !areDots)
+  if (!format.packsA && !areLongDots(loops))
     fetch(a, loops, &Step::a);
-  if (!format.packsB && !areDots)
+  if (!format.packsB && !areLongDots(loops))
     fetch(b, loops, &Step::b);
   multiply(loops, a, b, format.resultInScratch ? scratch : c,
            accumulate && !format.resultInScratch);
@@ -165,6 +165,11 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     writeResult({unfused.data(), used.size()}, c, scratch, accumulate);
   else if (format.pastCaches)
     simd::endStoresPastCaches();
+}
+
+/// Whether products are dots along whole lines, which fetch their operands themselves.
+template <class T> bool ReorderingKernel<T>::areLongDots(std::span<const Step> steps) {
+  return steps.front().c == 0 && steps.front().count >= kCacheLine<T>;
 }
 
 /// Reads a block that is used in place from end to end, as memory is the fastest, if products along
@@ -221,8 +226,10 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
   const TileFunction<T> product = vectors.c == 0                     ? multiplyDots<T>
                                   : vectors.a != 0 && vectors.b != 0 ? multiplyBatch<T>
                                                                      : multiplyPanels<T>;
-  tile.aFetched = !(isExchanged ? format.packsB : format.packsA);
-  tile.bFetched = !(isExchanged ? format.packsA : format.packsB);
+  if (areLongDots(steps)) {
+    tile.aFetched = !format.packsA;
+    tile.bFetched = !format.packsB;
+  }
   for (bool isLast = false; !isLast;) {
     tile.accumulate = accumulate || outer.accumulates();
     const T *nextA = a, *nextB = b;

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace einsumc {
 
@@ -40,6 +41,9 @@ constexpr int64_t kTasks = 4;
 /// The share of the peak of loops along vectors, by how many of a batch's rows and columns are
 /// several: with neither, each multiply-add has a pair of loads.
 constexpr std::array kLoopShares = {0.125, 0.2, 0.4};
+
+/// The same of a single dot, which has two loads for each multiply-add, and at most of several.
+constexpr double kShareOfDot = 0.25, kMostOfDots = 0.8;
 
 /// A loop through the blocks of all tensors.
 struct Step {
@@ -305,15 +309,16 @@ private:
         kindOf(loops.front()) != kAll
             ? 0
             : (counts[kRows] > 1 ? 1U : 0U) + (counts[kColumns] > 1 ? 1U : 0U);
-    const double share =
-        kLoopShares[several] * (isDot ? reuse(counts[kRows], counts[kColumns]) : 1);
+    const double reused = reuse(counts[kRows], counts[kColumns]);
+    const double share = isDot ? std::min(kShareOfDot * reused, kMostOfDots) : kLoopShares[several];
     const int64_t lanes = machine.vectorBytes / elementBytes;
     const double length = toDouble(loops.front().count);
     const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
     // Where vectors begin and end, in calls of a kernel: each time, and when sums are complete.
-    constexpr double kOfDot = 0.5, kOfVectors = 0.125, kOfResult = 0.5;
+    constexpr double kOfDot = 0.35, kOfDots = 0.2, kOfVectors = 0.125, kOfResult = 0.5;
     const double overheads =
-        (isDot ? kOfDot : kOfVectors + kOfResult / sumsInCall) / length + 1 / inCall;
+        (isDot ? (reused > 1 ? kOfDots : kOfDot) : kOfVectors + kOfResult / sumsInCall) / length +
+        1 / inCall;
     cost.kernelSeconds = 2 * dims.iterations() * padded / (share * machine.flopsPerSecond(type)) +
                          dims.iterations() * overheads * machine.kernelOverhead / threads;
     return cost;
@@ -398,17 +403,29 @@ private:
 
   /// Of all blocks together: a block that stays the same each thread packs once.
   double packedElements(const ReorderChoice &choice, Role role) const {
-    double inBlock = 1, blocks = 1;
+    // Nests have their loops in this order, the outermost first: inside of the last one that moves
+    // on in a tensor, its block stays the same.
+    double inBlock = 1, blocks = 1, inside = 1;
     bool changes = role == Role::C;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      inBlock *= toDouble(choice.packedCount(dims, role, dim));
-      const bool isCut = choice.counts[dim] < dims.extent(dim);
-      // The last block of a dim may be smaller.
-      blocks *= hasDim(role, dim) ? toDouble(dims.extent(dim)) / toDouble(choice.counts[dim])
-                                  : toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
-      changes = changes || (isCut && hasDim(role, dim));
-    }
-    return inBlock * (changes ? blocks : std::min(blocks, toDouble(machine.threads)));
+    for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M, DimClass::K})
+      for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+        if (dims[dim].dimClass != dimClass)
+          continue;
+        inBlock *= toDouble(choice.packedCount(dims, role, dim));
+        if (choice.counts[dim] == dims.extent(dim))
+          continue;
+        if (!hasDim(role, dim)) {
+          inside *= toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
+          continue;
+        }
+        // The last block of a dim may be smaller.
+        blocks *=
+            std::exchange(inside, 1) * toDouble(dims.extent(dim)) / toDouble(choice.counts[dim]);
+        changes = true;
+      }
+    if (role == Role::C) // Written each time.
+      blocks *= inside;
+    return inBlock * (changes ? blocks : std::min(inside, toDouble(machine.threads)));
   }
 
   /// Whether a packed block has elements several times, or parts of sums.

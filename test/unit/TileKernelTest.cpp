@@ -27,7 +27,8 @@ std::string print(const TileShape &s) {
   out << "c " << s.c << " m " << s.m << " n " << s.n << " k " << s.k << ", A " << s.aC << " "
       << s.aM << " " << s.aK << ", B " << s.bC << " " << s.bK << " " << s.bN << ", C " << s.cC
       << " " << s.cM << " " << s.cN << (s.accumulate ? ", accumulate" : "")
-      << (s.pastCaches ? ", past the caches" : "") << (s.bFetched ? ", B fetched" : "");
+      << (s.pastCaches ? ", past the caches" : "") << (s.bFetched ? ", B fetched" : "")
+      << (s.aFetched ? ", A fetched" : "");
   return out.str();
 }
 
@@ -183,6 +184,20 @@ TYPED_TEST(TileKernelTest, EachPortableFunctionWithinItsPreconditions) {
     const TileShape exchanged = exchangeOperands(s);
     EXPECT_EQ(exchangeOperands(exchanged).cM, s.cM);
   }
+}
+
+TYPED_TEST(TileKernelTest, DotsOfAllBlocks) {
+  // The lanes of up to 24 vectors are added up together, whole ones and ends.
+  for (int64_t m = 1; m <= 9; ++m)
+    for (int64_t n = 1; n <= 13; ++n)
+      for (const int64_t k : {1, 7, 16, 33}) {
+        // Rows in the order of memory, with gaps; columns of C that are next to each other.
+        TileShape s = {3, m, n, k, m * (k + 2), k + 2, 1, n * k, 1, k, m * n, n, 1};
+        expectFunction<TypeParam>(multiplyDots, s, this->random);
+        s.aFetched = s.bFetched = s.accumulate = true;
+        s.aAhead = s.aM; // The next product has most of these rows; B's end here.
+        expectFunction<TypeParam>(multiplyDots, s, this->random);
+      }
 }
 
 TYPED_TEST(TileKernelTest, LongTiles) {
