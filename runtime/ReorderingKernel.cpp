@@ -155,9 +155,9 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   Steps unfused;
   std::copy(used.begin(), used.end(), unfused.begin());
   const std::span<const Step> loops = fused(used);
-  if (!format.packsA && !areLongDots(loops))
+  if (!format.packsA && !fetchThemselves(loops))
     fetch(a, loops, &Step::a);
-  if (!format.packsB && !areLongDots(loops))
+  if (!format.packsB && !fetchThemselves(loops))
     fetch(b, loops, &Step::b);
   multiply(loops, a, b, format.resultInScratch ? scratch : c,
            accumulate && !format.resultInScratch);
@@ -167,9 +167,15 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
     simd::endStoresPastCaches();
 }
 
-/// Whether products are dots along whole lines, which fetch their operands themselves.
-template <class T> bool ReorderingKernel<T>::areLongDots(std::span<const Step> steps) {
-  return steps.front().c == 0 && steps.front().count >= kCacheLine<T>;
+/// Whether products are dots along whole lines, of several rows and columns, which fetch their
+/// operands themselves.
+template <class T> bool ReorderingKernel<T>::fetchThemselves(std::span<const Step> steps) {
+  const auto hasOf = [&](bool isA) {
+    return std::any_of(steps.begin(), steps.end(),
+                       [=](const Step &s) { return (s.a != 0) == isA && (s.b != 0) != isA; });
+  };
+  const Step &vectors = steps.front();
+  return vectors.c == 0 && vectors.count >= kCacheLine<T> && hasOf(true) && hasOf(false);
 }
 
 /// Reads a block that is used in place from end to end, as memory is the fastest, if products along
@@ -226,7 +232,7 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
   const TileFunction<T> product = vectors.c == 0                     ? multiplyDots<T>
                                   : vectors.a != 0 && vectors.b != 0 ? multiplyBatch<T>
                                                                      : multiplyPanels<T>;
-  if (areLongDots(steps)) {
+  if (fetchThemselves(steps)) {
     tile.aFetched = !format.packsA;
     tile.bFetched = !format.packsB;
   }
