@@ -30,8 +30,8 @@ public:
   /// \param loops through the rows' begins
   /// \param length elements of a row
   RowsOverSteps(const T *first, std::span<const Loop> loops, int64_t length, int64_t steps)
-      : row(first), count(loops.size()), lines(ceilDiv(length - 1, kCacheLine<T>) + 1),
-        left(first ? 1 : 0) {
+      : row(first), length(length), count(loops.size()),
+        lines(ceilDiv(length - 1, kCacheLine<T>) + 1), left(first ? 1 : 0) {
     for (std::size_t d = 0; d < count; ++d) {
       outer[d] = loops[d];
       at[d] = 0;
@@ -43,7 +43,7 @@ public:
   /// Fetches what is due at a step.
   void fetch() {
     for (int64_t due = linesOfStep; due > 0 && left > 0; --due) {
-      prefetch(row + line * kCacheLine<T>);
+      prefetch(row + std::min(line * kCacheLine<T>, length - 1));
       if (++line == lines)
         beginRow();
     }
@@ -63,6 +63,7 @@ private:
   }
 
   const T *row; ///< the one that is under way
+  int64_t length;
   std::array<Loop, LoopNest::kMaxLoops> outer;
   std::array<int64_t, LoopNest::kMaxLoops> at;
   std::size_t count;

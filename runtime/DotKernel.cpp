@@ -84,26 +84,55 @@ constexpr auto kBlocks = []<int... I>(std::integer_sequence<int, I...>) {
 
 /// The rows of an operand in the order in which dots read them, to which the columns of B count,
 /// too: those of each product of a batch, and then those of the next tile product.
-template <class T> struct DotRows {
-  const T *first;
+struct DotRows {
   int64_t count, apart; ///< of one product of the batch
   int64_t batch, step;  ///< products, and from one of these to the next
-  int64_t ahead;        ///< from the first to that of the next tile product, 0: there is none
-  int64_t length;       ///< elements of one
+  int64_t ahead;        ///< from the first to that of the next tile product, 0: it is not known
+};
 
-  /// Fetches as many rows as lie between two of a product, some KiB further on.
-  void fetchBehind(int64_t product, int64_t row, int64_t end) const {
-    constexpr int64_t kAhead = 8192 / sizeof(T);
-    const int64_t later = std::min(ceilDiv(kAhead, length), count * batch);
-    for (; row < end; ++row) {
-      const int64_t next = product + (row + later) / count;
-      if (next >= batch && ahead == 0)
-        return;
-      prefetchRow(first + (next < batch ? next * step : (next - batch) * step + ahead) +
-                      (row + later) % count * apart,
-                  length);
+/// Goes some KiB ahead of dots through the rows of an operand and fetches them: at least those of a
+/// block ahead, as it reads all of them side by side. Rows of a page processors find themselves.
+template <class T> class RowsAheadOfDots {
+public:
+  /// \param isFetched whether there is anything to do
+  /// \param inBlock the most rows of a block
+  RowsAheadOfDots(bool isFetched, const T *first, const DotRows &rows, int64_t length,
+                  int64_t inBlock)
+      : first(first), rows(rows), length(length) {
+    constexpr int64_t kAhead = 8192 / sizeof(T), kPage = 4096 / sizeof(T);
+    isAhead = isFetched && length < kPage;
+    if (!isAhead)
+      return;
+    row = std::min(std::max(ceilDiv(kAhead, length), inBlock), rows.count * rows.batch);
+    turn();
+  }
+
+  /// Fetches as many rows as the next block reads.
+  void fetch(int64_t inBlock) {
+    if (!isAhead)
+      return;
+    for (; inBlock > 0; --inBlock) {
+      if (product < rows.batch)
+        prefetchRow(first + product * rows.step + row * rows.apart, length);
+      else if (rows.ahead != 0)
+        prefetchRow(first + rows.ahead + (product - rows.batch) * rows.step + row * rows.apart,
+                    length);
+      ++row;
+      turn();
     }
   }
+
+private:
+  /// Small blocks do not wait for divisions.
+  void turn() {
+    for (; row >= rows.count; row -= rows.count)
+      ++product;
+  }
+
+  const T *first;
+  DotRows rows;
+  int64_t length, row = 0, product = 0;
+  bool isAhead;
 };
 
 template <class T> Blocks<T> blocksOf(int64_t rows, int64_t columns) {
@@ -127,16 +156,16 @@ template <class T> void multiplyDots(const TileShape &s, const T *a, const T *b,
   const bool fetches = s.aFetched || s.bFetched;
   if (s.m <= kMostRows && s.n <= kMostColumns && !fetches)
     return blocksOf<T>(s.m, s.n)(s, {s.c, s.aC, s.bC, s.cC}, a, b, c);
-  const DotRows<T> rowsOfA = {a, s.m, s.aM, s.c, s.aC, s.aAhead, s.k};
-  const DotRows<T> rowsOfB = {b, s.n, s.bN, s.c, s.bC, s.bAhead, s.k};
+  RowsAheadOfDots<T> nextA(s.aFetched, a, {s.m, s.aM, s.c, s.aC, s.aAhead}, s.k, kMostRows);
+  RowsAheadOfDots<T> nextB(s.bFetched, b, {s.n, s.bN, s.c, s.bC, s.bAhead}, s.k, kMostColumns);
   const EvenPieces rows(s.m, kMostRows), columns(s.n, kMostColumns);
   for (int64_t i = 0; i < s.c; ++i)
     rows.forEach([&](int64_t m, int64_t rowCount) {
       columns.forEach([&](int64_t n, int64_t columnCount) {
-        if (s.aFetched && n == 0)
-          rowsOfA.fetchBehind(i, m, m + rowCount);
-        if (s.bFetched && m == 0)
-          rowsOfB.fetchBehind(i, n, n + columnCount);
+        if (n == 0)
+          nextA.fetch(rowCount);
+        if (m == 0)
+          nextB.fetch(columnCount);
         blocksOf<T>(rowCount, columnCount)(s, {1, 0, 0, 0}, a + i * s.aC + m * s.aM,
                                            b + i * s.bC + n * s.bN,
                                            c + i * s.cC + m * s.cM + n * s.cN);

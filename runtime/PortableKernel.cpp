@@ -23,7 +23,8 @@ TileShape exchangeOperands(const TileShape &s) {
   result.aC = s.bC, result.aM = s.bN, result.aK = s.bK;
   result.bC = s.aC, result.bN = s.aM, result.bK = s.aK;
   result.cM = s.cN, result.cN = s.cM;
-  result.bFetched = false;
+  result.bFetched = result.aFetched = false;
+  result.aAhead = result.bAhead = 0;
   return result;
 }
 

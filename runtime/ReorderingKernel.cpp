@@ -155,21 +155,22 @@ void ReorderingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   Steps unfused;
   std::copy(used.begin(), used.end(), unfused.begin());
   const std::span<const Step> loops = fused(used);
-  if (!format.packsA && !fetchThemselves(loops))
+  const bool areFetching = areFetchingDots(loops);
+  if (!format.packsA && !areFetching)
     fetch(a, loops, &Step::a);
-  if (!format.packsB && !fetchThemselves(loops))
+  if (!format.packsB && !areFetching)
     fetch(b, loops, &Step::b);
-  multiply(loops, a, b, format.resultInScratch ? scratch : c,
-           accumulate && !format.resultInScratch);
+  multiply(loops, a, b, format.resultInScratch ? scratch : c, accumulate && !format.resultInScratch,
+           areFetching);
   if (format.resultInScratch)
     writeResult({unfused.data(), used.size()}, c, scratch, accumulate);
   else if (format.pastCaches)
     simd::endStoresPastCaches();
 }
 
-/// Whether products are dots along whole lines, of several rows and columns, which fetch their
-/// operands themselves.
-template <class T> bool ReorderingKernel<T>::fetchThemselves(std::span<const Step> steps) {
+/// Whether products are dots of several rows and columns, along whole lines: these fetch what is in
+/// place themselves.
+template <class T> bool ReorderingKernel<T>::areFetchingDots(std::span<const Step> steps) {
   const auto hasOf = [&](bool isA) {
     return std::any_of(steps.begin(), steps.end(),
                        [=](const Step &s) { return (s.a != 0) == isA && (s.b != 0) != isA; });
@@ -183,7 +184,7 @@ template <class T> bool ReorderingKernel<T>::fetchThemselves(std::span<const Ste
 template <class T>
 void ReorderingKernel<T>::fetch(const T *block, std::span<const Step> steps,
                                 int64_t Step::*step) const noexcept {
-  constexpr int64_t kLine = 64 / sizeof(T), kLongVector = 8 * kLine, kFewElements = 32 * kLine;
+  constexpr int64_t kLine = kCacheLine<T>, kLongVector = 8 * kLine, kFewElements = 32 * kLine;
   if (steps.front().count >= kLongVector)
     return;
   BlockLoops loops;
@@ -202,7 +203,7 @@ void ReorderingKernel<T>::fetch(const T *block, std::span<const Step> steps,
 
 template <class T>
 void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, const T *b, T *c,
-                                   bool accumulate) const noexcept {
+                                   bool accumulate, bool areFetching) const noexcept {
   // Vectors of the result and of one operand: this one plays A.
   const bool isExchanged = steps.front().a == 0;
   if (isExchanged)
@@ -232,10 +233,8 @@ void ReorderingKernel<T>::multiply(std::span<const Step> steps, const T *a, cons
   const TileFunction<T> product = vectors.c == 0                     ? multiplyDots<T>
                                   : vectors.a != 0 && vectors.b != 0 ? multiplyBatch<T>
                                                                      : multiplyPanels<T>;
-  if (fetchThemselves(steps)) {
-    tile.aFetched = !format.packsA;
-    tile.bFetched = !format.packsB;
-  }
+  tile.aFetched = areFetching && !format.packsA;
+  tile.bFetched = areFetching && !format.packsB;
   for (bool isLast = false; !isLast;) {
     tile.accumulate = accumulate || outer.accumulates();
     const T *nextA = a, *nextB = b;

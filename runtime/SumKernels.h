@@ -11,9 +11,9 @@
 #define EINSUMC_RUNTIME_SUMKERNELS_H
 
 #include "CopyLoops.h"
+#include "LaneSums.h"
 #include "Prefetch.h"
 #include "RegisterBlock.h"
-#include "LaneSums.h"
 #include "SimdVector.h"
 #include "StreamAhead.h"
 

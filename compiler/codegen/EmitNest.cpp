@@ -78,19 +78,8 @@ private:
            (offset == 0 ? "" : " + " + std::to_string(offset));
   }
 
-  /// Whether a block is packed for every call: it repeats along a dim that its tensor lacks, and
-  /// what is packed for the last, smaller, block does not begin as that for others does.
-  bool repacks(bool isLeft) const {
-    const auto lacks = [&](const SideDim &part) { return isLacking(isLeft, part); };
-    const llvm::ArrayRef<SideDim> order = nest.block.dims;
-    if (llvm::all_of(order.take_front(nest.vectorDims), lacks))
-      return false; // Nothing repeats.
-    for (std::size_t v = 0; v < nest.vectorDims; ++v) {
-      const bool isLast = v + 1 == nest.vectorDims && llvm::all_of(order.drop_front(v + 1), lacks);
-      if (isCut(order[v]) && lacks(order[v]) && !isLast)
-        return true;
-    }
-    return false;
+  bool isPackedEachTime(bool isLeft) const {
+    return isLeft ? nest.leftEachTime : nest.rightEachTime;
   }
 
   bool isCut(const SideDim &part) const {
@@ -107,9 +96,9 @@ private:
     auto emit = [&](BlockAccess access, bool isLeft, const char *side, int64_t offset) {
       if (access == BlockAccess::Packed)
         body << type << " *const packed" << side << " = " << scratchPointer(offset, inTeam) << ";\n"
-             << (repacks(isLeft) ? ""
-                                 : "const " + type + " *in" + side +
-                                       " = nullptr; // the block that is packed\n");
+             << (isPackedEachTime(isLeft) ? ""
+                                          : "const " + type + " *in" + side +
+                                                " = nullptr; // the block that is packed\n");
     };
     emit(nest.left, true, "L", scratch.left);
     emit(nest.right, false, "R", scratch.right);
@@ -301,7 +290,7 @@ private:
     const std::string side = isLeft ? "L" : "R", source = isLeft ? "l" : "r";
     const std::string call =
         kernel + (isLeft ? ".packA" : ".packB") + "(packed" + side + ", " + source + sizes + ");\n";
-    if (repacks(isLeft)) {
+    if (isPackedEachTime(isLeft)) {
       body << call;
       return;
     }
@@ -313,7 +302,7 @@ private:
   std::string countsToPack(bool isLeft) const {
     std::vector<std::string> counts;
     for (const SideDim &part : nest.block.dims)
-      counts.push_back(isCut(part) && isLacking(isLeft, part) && !repacks(isLeft)
+      counts.push_back(isCut(part) && isLacking(isLeft, part) && !isPackedEachTime(isLeft)
                            ? std::to_string(stepOf(nest, part.dim))
                            : countOf(part));
     return join(counts, ", ");

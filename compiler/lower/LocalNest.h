@@ -90,6 +90,8 @@ struct LocalNest {
   NestSide block;
   std::size_t vectorDims = 0;
   std::array<int64_t, 3> blockElements = {};
+  /// Those of L and R are packed for every call (ReorderChoice::isPackedEachTime).
+  bool leftEachTime = false, rightEachTime = false;
   /// The team's loops are of class k, and each thread has its own copy of the result: the
   /// others have too few iterations.
   bool sumsInParallel = false;

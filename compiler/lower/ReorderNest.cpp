@@ -26,6 +26,8 @@ public:
     nest.vectorDims = blocks.vectorDims;
     nest.left = access(Role::A);
     nest.right = access(Role::B);
+    nest.leftEachTime = blocks.isPackedEachTime(dims, Role::A);
+    nest.rightEachTime = blocks.isPackedEachTime(dims, Role::B);
     nest.resultThroughScratch = blocks.isPacked(Role::C);
     for (std::size_t role = 0; role < nest.blockElements.size(); ++role)
       nest.blockElements[role] = elementsOf(static_cast<Role>(role));

@@ -39,10 +39,10 @@ constexpr int64_t kShortPiece = 32;
 /// Blocks for each thread.
 constexpr int64_t kTasks = 4;
 /// The share of the peak of loops along vectors, by how many of a batch's rows and columns are
-/// several: with neither, each multiply-add has a pair of loads.
+/// several: with neither, each multiply-add has loads of two operands and the result, and a store.
 constexpr std::array kLoopShares = {0.125, 0.2, 0.4};
-
-/// The same of a single dot, which has two loads for each multiply-add, and at most of several.
+/// The share of a single dot, whose sums stay in registers, and the largest of several that share
+/// vectors.
 constexpr double kShareOfDot = 0.25, kMostOfDots = 0.8;
 
 /// A loop through the blocks of all tensors.
@@ -401,12 +401,11 @@ private:
            memory.pieces(again, 1) + memory.pieces(elements, squares);
   }
 
-  /// Of all blocks together: a block that stays the same each thread packs once.
+  /// Of all blocks together. Nests have their loops from C's to K's: inside of the last one that
+  /// moves on in an operand, its block stays the same, for each thread once. Where the threads
+  /// share sums, whose loops are the outermost then, that is too much for some.
   double packedElements(const ReorderChoice &choice, Role role) const {
-    // Nests have their loops in this order, the outermost first: inside of the last one that moves
-    // on in a tensor, its block stays the same.
     double inBlock = 1, blocks = 1, inside = 1;
-    bool changes = role == Role::C;
     for (const DimClass dimClass : {DimClass::C, DimClass::N, DimClass::M, DimClass::K})
       for (std::size_t dim = 0; dim < dims.size(); ++dim) {
         if (dims[dim].dimClass != dimClass)
@@ -414,18 +413,16 @@ private:
         inBlock *= toDouble(choice.packedCount(dims, role, dim));
         if (choice.counts[dim] == dims.extent(dim))
           continue;
-        if (!hasDim(role, dim)) {
-          inside *= toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
-          continue;
-        }
         // The last block of a dim may be smaller.
-        blocks *=
-            std::exchange(inside, 1) * toDouble(dims.extent(dim)) / toDouble(choice.counts[dim]);
-        changes = true;
+        if (hasDim(role, dim))
+          blocks *=
+              std::exchange(inside, 1) * toDouble(dims.extent(dim)) / toDouble(choice.counts[dim]);
+        else
+          inside *= toDouble(ceilDiv(dims.extent(dim), choice.counts[dim]));
       }
-    if (role == Role::C) // Written each time.
-      blocks *= inside;
-    return inBlock * (changes ? blocks : std::min(inside, toDouble(machine.threads)));
+    const bool isEachTime = role == Role::C || choice.isPackedEachTime(dims, role);
+    const double again = toDouble(machine.threads) - 1;
+    return inBlock * (isEachTime ? blocks * inside : std::min(blocks * inside, blocks + again));
   }
 
   /// Whether a packed block has elements several times, or parts of sums.
@@ -465,6 +462,20 @@ int64_t ReorderChoice::packedCount(const WorkDims &dims, Role role, std::size_t 
   const auto vectors = llvm::ArrayRef(order).take_front(vectorDims);
   const bool isRepeated = llvm::is_contained(vectors, dim) && llvm::any_of(vectors, has);
   return has(dim) || isRepeated ? counts[dim] : 1;
+}
+
+bool ReorderChoice::isPackedEachTime(const WorkDims &dims, Role role) const {
+  const auto lacks = [&](std::size_t dim) { return dims.stride(role, dim) == 0; };
+  const auto isCut = [&](std::size_t dim) { return counts[dim] < dims.extent(dim); };
+  const llvm::ArrayRef<std::size_t> all = order;
+  if (llvm::all_of(all.take_front(vectorDims), lacks))
+    return false; // Nothing repeats.
+  for (std::size_t v = 0; v < vectorDims; ++v) {
+    const bool isLast = v + 1 == vectorDims && llvm::all_of(all.drop_front(v + 1), lacks);
+    if (isCut(all[v]) && lacks(all[v]) && !isLast)
+      return true;
+  }
+  return false;
 }
 
 ReorderChoice chooseReordering(const WorkDims &dims, ElementType type, const Machine &machine) {

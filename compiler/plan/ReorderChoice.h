@@ -31,6 +31,9 @@ struct ReorderChoice {
   /// Whether there are blocks of the result for all threads, and of it or the sums enough to keep
   /// them busy.
   bool hasTasks(const WorkDims &dims, const Machine &machine) const;
+  /// Whether an operand's block is packed for every call: it repeats along a dim that the operand
+  /// lacks, and what is packed for the last, smaller, block does not begin as that for others does.
+  bool isPackedEachTime(const WorkDims &dims, Role role) const;
   /// Elements of a packed block along a dim: 1 if it has neither the dim nor repeats along it.
   int64_t packedCount(const WorkDims &dims, Role role, std::size_t dim) const;
 };

@@ -67,10 +67,10 @@ private:
   std::span<Step> layOut(std::initializer_list<int64_t> counts, Steps &steps) const noexcept;
   void pack(T *target, const T *source, int64_t BlockDim::*in, int64_t Step::*step,
             std::initializer_list<int64_t> counts) const noexcept;
-  static bool fetchThemselves(std::span<const Step> steps);
+  static bool areFetchingDots(std::span<const Step> steps);
   void fetch(const T *block, std::span<const Step> steps, int64_t Step::*step) const noexcept;
-  void multiply(std::span<const Step> steps, const T *a, const T *b, T *c,
-                bool accumulate) const noexcept;
+  void multiply(std::span<const Step> steps, const T *a, const T *b, T *c, bool accumulate,
+                bool areFetching) const noexcept;
   void writeResult(std::span<const Step> steps, T *c, const T *block,
                    bool accumulate) const noexcept;
 

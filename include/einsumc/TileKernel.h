@@ -28,10 +28,11 @@ struct TileShape {
   /// every k. bK and bN mean nothing then, A and C are contiguous along m, and there is one c.
   bool bInPanels = false;
   /// B comes from memory: kernels of no more rows than a vector has fetch its next columns while
-  /// they compute, also where these rows are the rest of more; so do dots, and the next rows of A.
-  bool bFetched = false, aFetched = false;
-  /// Where the operands of the next product begin, from those of this one on, which dots fetch as
-  /// well. 0: they are not known.
+  /// they compute, also where these rows are the rest of more.
+  bool bFetched = false;
+  /// Of a ReorderingKernel's dots of several rows and columns, which fetch such operands, and may
+  /// know how far from this product's those of the next one begin; else 0.
+  bool aFetched = false;
   int64_t aAhead = 0, bAhead = 0;
 };
 

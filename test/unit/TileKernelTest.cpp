@@ -186,8 +186,7 @@ TYPED_TEST(TileKernelTest, EachPortableFunctionWithinItsPreconditions) {
   }
 }
 
-TYPED_TEST(TileKernelTest, DotsOfAllBlocks) {
-  // The lanes of up to 24 vectors are added up together, whole ones and ends.
+TYPED_TEST(TileKernelTest, DotsOfSeveralRowsAndColumns) {
   for (int64_t m = 1; m <= 9; ++m)
     for (int64_t n = 1; n <= 13; ++n)
       for (const int64_t k : {1, 7, 16, 33}) {
