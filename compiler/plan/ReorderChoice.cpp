@@ -39,11 +39,11 @@ constexpr int64_t kShortPiece = 32;
 /// Blocks for each thread.
 constexpr int64_t kTasks = 4;
 /// The share of the peak of loops along vectors, by how many of a batch's rows and columns are
-/// several: with neither, each multiply-add has loads of two operands and the result, and a store.
+/// several: with neither, each multiply-add has a pair of loads.
 constexpr std::array kLoopShares = {0.125, 0.2, 0.4};
-/// The share of a single dot, whose sums stay in registers, and the largest of several that share
-/// vectors.
-constexpr double kShareOfDot = 0.25, kMostOfDots = 0.8;
+/// The same of dots of several rows and columns, times how much more often than in single dots a
+/// loaded vector is used, and at most.
+constexpr double kShareOfDots = 0.25, kMostOfDots = 0.8;
 
 /// A loop through the blocks of all tensors.
 struct Step {
@@ -309,28 +309,30 @@ private:
         kindOf(loops.front()) != kAll
             ? 0
             : (counts[kRows] > 1 ? 1U : 0U) + (counts[kColumns] > 1 ? 1U : 0U);
-    const double reused = reuse(counts[kRows], counts[kColumns]);
-    const double share = isDot ? std::min(kShareOfDot * reused, kMostOfDots) : kLoopShares[several];
+    const bool areDots = isDot && counts[kRows] > 1 && counts[kColumns] > 1; // Not single ones.
+    const double share =
+        areDots ? std::min(kShareOfDots * reuse(counts[kRows], counts[kColumns]), kMostOfDots)
+                : kLoopShares[several];
     const int64_t lanes = machine.vectorBytes / elementBytes;
     const double length = toDouble(loops.front().count);
     const double padded = toDouble(roundUp(loops.front().count, lanes)) / length;
     // Where vectors begin and end, in calls of a kernel: each time, and when sums are complete.
-    constexpr double kOfDot = 0.35, kOfDots = 0.2, kOfVectors = 0.125, kOfResult = 0.5;
-    const double overheads =
-        (isDot ? (reused > 1 ? kOfDots : kOfDot) : kOfVectors + kOfResult / sumsInCall) / length +
-        1 / inCall;
+    constexpr double kOfDot = 0.5, kOfDots = 0.2, kOfVectors = 0.125, kOfResult = 0.5;
+    const double overheads = (areDots ? kOfDots
+                              : isDot ? kOfDot
+                                      : kOfVectors + kOfResult / sumsInCall) /
+                                 length +
+                             1 / inCall;
     cost.kernelSeconds = 2 * dims.iterations() * padded / (share * machine.flopsPerSecond(type)) +
                          dims.iterations() * overheads * machine.kernelOverhead / threads;
     return cost;
   }
 
-  /// How many times as many products as a single dot those of some rows and columns make of each
-  /// vector that is loaded. With one row or column, there are single dots.
+  /// How many times as many products as a single dot blocks of dots make of each loaded vector.
   double reuse(int64_t rows, int64_t columns) const {
-    const double r = toDouble(std::clamp<int64_t>(rows, 1, tiles::kDotRows));
-    const double c =
-        toDouble(std::clamp<int64_t>(columns, 1, tiles::dotColumns(machine.vectorBytes)));
-    return rows > 1 && columns > 1 ? 2 * r * c / (r + c) : 1;
+    const double r = toDouble(std::min(rows, tiles::kDotRows));
+    const double c = toDouble(std::min(columns, tiles::dotColumns(machine.vectorBytes)));
+    return 2 * r * c / (r + c);
   }
 
   /// Whether the result goes past the caches where it lies: written once, along a batch or what is
