@@ -68,6 +68,18 @@ const std::vector<std::string> kProducts = {"mk,kn->mn",    "km,kn->mn",   "mk,n
                                             "km,nk->mn",    "mk,kn->nm",   "bmk,bkn->bmn",
                                             "mkb,knb->mnb", "kbm,nkb->mbn"};
 
+TEST(LocalCost, BlocksWithRepeatsThatAreCutArePackedForEveryCall) {
+  // The vectors go along j, i and a part of n, along which a block of B is repeated: as many of
+  // these as of the other tensors.
+  const auto packSeconds = [](int64_t n) {
+    const LocalWork work = workOf("mnij,im->mnij", {{'m', 50}, {'n', n}, {'i', 3}, {'j', 5}});
+    const LocalCost cost = localCost(work, Machine{});
+    EXPECT_EQ(cost.kernel, NestKernel::Reorder);
+    return cost.packSeconds;
+  };
+  EXPECT_NEAR(packSeconds(16032) / packSeconds(8016), 2, 0.02);
+}
+
 TEST(LocalCost, MoreWorkIsNeverCheaper) {
   for (const std::string &einsum : kProducts)
     for (const int64_t size : {1, 3, 8, 60, 300}) {
