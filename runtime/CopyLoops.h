@@ -117,6 +117,36 @@ template <class Body> void forEachStep(std::span<const Loop> loops, Body &&body)
   }
 }
 
+/// Counts through the steps of loops one at a time, the first loop running fastest, for a body that
+/// is not called from here.
+class LoopCounter {
+public:
+  void add(int64_t extent) {
+    extents[count] = extent;
+    at[count++] = 0;
+  }
+
+  /// Whether a loop has left its first step.
+  bool hasBegun(std::size_t loop) const { return at[loop] > 0; }
+
+  /// Goes on, and calls move(loop, steps) for each loop that is moved by so many, fewer than none
+  /// where it begins anew. Returns whether there is a further step; else all loops are as at first.
+  template <class Move> bool next(Move &&move) {
+    for (std::size_t d = 0; d < count; ++d) {
+      move(d, int64_t{1});
+      if (++at[d] < extents[d])
+        return true;
+      move(d, -extents[d]);
+      at[d] = 0;
+    }
+    return false;
+  }
+
+private:
+  std::array<int64_t, LoopNest::kMaxLoops> extents, at;
+  std::size_t count = 0;
+};
+
 /// Calls `body(at)` for every block of some steps of each loop, or what is left of them: with the
 /// first step of each. The first loop runs fastest.
 template <class Body>

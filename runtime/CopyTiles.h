@@ -30,11 +30,11 @@ public:
   /// \param loops through the rows' begins
   /// \param length elements of a row
   RowsOverSteps(const T *first, std::span<const Loop> loops, int64_t length, int64_t steps)
-      : row(first), length(length), count(loops.size()),
-        lines(ceilDiv(length - 1, kCacheLine<T>) + 1), left(first ? 1 : 0) {
-    for (std::size_t d = 0; d < count; ++d) {
-      outer[d] = loops[d];
-      at[d] = 0;
+      : row(first), length(length), lines(ceilDiv(length - 1, kCacheLine<T>) + 1),
+        left(first ? 1 : 0) {
+    for (std::size_t d = 0; d < loops.size(); ++d) {
+      apart[d] = loops[d].from;
+      counter.add(loops[d].extent);
       left *= loops[d].extent;
     }
     linesOfStep = ceilDiv(left * lines, steps);
@@ -53,20 +53,13 @@ private:
   void beginRow() {
     line = 0;
     --left;
-    for (std::size_t d = 0; d < count; ++d) {
-      row += outer[d].from;
-      if (++at[d] < outer[d].extent)
-        return;
-      row -= outer[d].extent * outer[d].from;
-      at[d] = 0;
-    }
+    counter.next([&](std::size_t d, int64_t by) { row += by * apart[d]; });
   }
 
   const T *row; ///< the one that is under way
   int64_t length;
-  std::array<Loop, LoopNest::kMaxLoops> outer;
-  std::array<int64_t, LoopNest::kMaxLoops> at;
-  std::size_t count;
+  std::array<int64_t, LoopNest::kMaxLoops> apart; ///< by loop
+  LoopCounter counter;
   int64_t lines, line = 0; ///< that a row touches wherever it begins, and those fetched of it
   int64_t left;            ///< rows
   int64_t linesOfStep;
@@ -126,32 +119,33 @@ public:
     std::optional<Copy> copy;
     Steps copied;
     const auto runTile = [&](const Tile &tile, const Tile *next) {
-      read(scratch, source + tile.begin.from, rowsOf(tile));
+      read(scratch, source + tile.begin.from, tile.rows);
       const std::span<const int64_t> extents(tile.extents.data(), count);
       if (!copy || !std::equal(extents.begin(), extents.end(), copied.begin())) {
         copy.emplace(nestOf(extents));
         std::copy(extents.begin(), extents.end(), copied.begin());
       }
-      const Rows rows = rowsOf(next ? *next : tile);
+      const Rows &rows = (next ? *next : tile).rows;
       RowsOverSteps<T> toFetch(next ? source + next->begin.from : nullptr, rows.begins(),
                                rows.length, copy->steps());
       (*copy)(target + tile.begin.to, static_cast<const T *>(scratch), toFetch);
     };
-    Tile tile, next;
-    bool isFirst = true;
+    std::array<Tile, 2> tiles; // By turns.
+    Tile *tile = nullptr;
     forEachBlock({loops.data(), count}, counts, [&](std::span<const int64_t> at) {
+      Tile &next = tiles[tile == tiles.data() ? 1 : 0];
       next.begin = {};
       for (std::size_t d = 0; d < count; ++d) {
         next.begin.to += at[d] * loops[d].to;
         next.begin.from += at[d] * loops[d].from;
         next.extents[d] = std::min(counts[d], loops[d].extent - at[d]);
       }
-      if (!isFirst)
-        runTile(tile, &next);
-      isFirst = false;
-      std::swap(tile, next);
+      findRows(next);
+      if (tile)
+        runTile(*tile, &next);
+      tile = &next;
     });
-    runTile(tile, nullptr);
+    runTile(*tile, nullptr);
   }
 
 private:
@@ -162,9 +156,19 @@ private:
 
   using Steps = std::array<int64_t, LoopNest::kMaxLoops>;
 
+  /// What a tile reads: rows of the source that are copied as such.
+  struct Rows {
+    std::span<const Loop> begins() const { return {loops.data(), count}; }
+
+    std::array<Loop, LoopNest::kMaxLoops> loops;
+    std::size_t count;
+    int64_t length;
+  };
+
   struct Tile {
     CopyOffset begin;
     Steps extents;
+    Rows rows;
   };
 
   /// The loops of a tile out of scratch.
@@ -244,23 +248,15 @@ private:
     return result;
   }
 
-  /// What a tile reads: rows of the source that are copied as such.
-  struct Rows {
-    std::span<const Loop> begins() const { return {loops.data(), count}; }
-
-    std::array<Loop, LoopNest::kMaxLoops> loops;
-    std::size_t count = 0;
-    int64_t length = 1;
-  };
-
-  Rows rowsOf(const Tile &tile) const {
-    Rows rows;
+  void findRows(Tile &tile) const {
+    Rows &rows = tile.rows;
+    rows.count = 0;
+    rows.length = 1;
     for (std::size_t d = 0; d < joined; ++d)
       rows.length += (tile.extents[d] - 1) * loops[d].from;
     for (std::size_t d = joined; d < count; ++d)
       if (tile.extents[d] > 1)
         rows.loops[rows.count++] = {tile.extents[d], inScratch[d], loops[d].from};
-    return rows;
   }
 
   static void read(T *scratch, const T *source, const Rows &rows) noexcept {

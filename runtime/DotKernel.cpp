@@ -112,11 +112,11 @@ public:
     if (!isAhead)
       return;
     for (; inBlock > 0; --inBlock) {
-      if (product < rows.batch)
-        prefetchRow(first + product * rows.step + row * rows.apart, length);
-      else if (rows.ahead != 0)
-        prefetchRow(first + rows.ahead + (product - rows.batch) * rows.step + row * rows.apart,
-                    length);
+      const bool isOfNext = product >= rows.batch;
+      if (isOfNext && rows.ahead == 0)
+        return;
+      const int64_t begin = isOfNext ? rows.ahead - rows.batch * rows.step : 0;
+      prefetchRow(first + begin + product * rows.step + row * rows.apart, length);
       ++row;
       turn();
     }

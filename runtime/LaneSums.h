@@ -68,8 +68,8 @@ template <class T, int Count, int Width>
 }
 
 /// Writes the sums of the lanes of each of \p Count vectors, which are overwritten, and then
-/// whatever, less than a vector. Several are added together, halves of them in one vector: that
-/// takes a third of the instructions.
+/// whatever, less than a vector. Several are added together: an addition of vectors that have
+/// halves of two serves both.
 template <class T, int Count>
 [[gnu::always_inline]] inline void putLaneSums(simd::Vector<T> *vectors, T *sums) {
   constexpr int kAtOnce = std::min(Count, simd::kLanes<T>);

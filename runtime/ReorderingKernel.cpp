@@ -43,35 +43,29 @@ template <class Step> std::span<const Step> fused(std::span<Step> steps) {
 template <class Step> class OuterLoops {
 public:
   void add(const Step &step) {
-    steps[count] = step;
-    at[count++] = 0;
+    steps[count++] = step;
+    counter.add(step.count);
   }
 
   /// Whether sums are under way.
   bool accumulates() const {
     for (std::size_t d = 0; d < count; ++d)
-      if (steps[d].c == 0 && at[d] > 0)
+      if (steps[d].c == 0 && counter.hasBegun(d))
         return true;
     return false;
   }
 
   /// Moves the blocks' addresses on; returns whether there is a further product.
   template <class T> bool next(const T *&a, const T *&b, T *&c) {
-    for (std::size_t d = 0; d < count; ++d) {
-      const Step &step = steps[d];
-      a += step.a, b += step.b, c += step.c;
-      if (++at[d] < step.count)
-        return true;
-      a -= at[d] * step.a, b -= at[d] * step.b, c -= at[d] * step.c;
-      at[d] = 0;
-    }
-    return false;
+    return counter.next([&](std::size_t d, int64_t by) {
+      a += by * steps[d].a, b += by * steps[d].b, c += by * steps[d].c;
+    });
   }
 
 private:
-  std::array<Step, 63> steps;
-  std::array<int64_t, 63> at;
+  std::array<Step, LoopNest::kMaxLoops> steps;
   std::size_t count = 0;
+  LoopCounter counter;
 };
 
 } // namespace
