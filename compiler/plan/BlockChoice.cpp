@@ -55,6 +55,8 @@ constexpr int64_t kUsualScratch = 3, kLargeScratch = 6;
 constexpr double kClearly = 0.9;
 /// The share of the usual packed blocks' time that those for smaller caches must take at most.
 constexpr double kMuchFaster = 0.8;
+/// The same for those that leave fewer tasks to each thread.
+constexpr double kFaster = 0.98;
 
 class Chooser {
 public:
@@ -84,6 +86,7 @@ public:
       }
     }
     choosePacked();
+    chooseLargerTasks();
     chooseSmaller();
     if (const auto inPlace = blocksInPlace())
       takeIfFaster(choice, *inPlace, kClearly);
@@ -105,6 +108,18 @@ private:
     evenParts(&Chooser::completePacked);
     if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
+  }
+
+  /// Takes blocks of which there are half as many tasks as keep a team busy if they are faster, as
+  /// an operand is packed less often, without shorter runs.
+  void chooseLargerTasks() {
+    if (use.isSerial || !packsAgain(choice) || block.tasks() > 2 * enoughTasks)
+      return;
+    Chooser larger(dims, type, machine, use);
+    larger.enoughTasks /= 2;
+    larger.choosePacked();
+    if (hasSuchRuns(larger.choice))
+      takeIfFaster(choice, larger.choice, kFaster);
   }
 
   /// Takes blocks for smaller caches if they are much faster, as an operand is packed less often,
@@ -248,7 +263,7 @@ private:
           const LocalCost cost = costOf(choice);
           const bool isOther = choice.sumsInScratch != sumsInScratch;
           return TeamTime{isOther ? std::numeric_limits<double>::infinity() : cost.seconds(),
-                          cost.imbalance};
+                          cost.kernelSeconds * cost.imbalance, cost.imbalance};
         });
     block.counts = even;
     (this->*complete)();

@@ -298,7 +298,25 @@ private:
       if (!isInside && !isOfOperand)
         packs *= toDouble(ceilDiv(dims.extent(dim), blocks.taskCounts[dim]));
     }
-    return packs;
+    return packs * packsByNeighbours(role);
+  }
+
+  /// How many times as often because a thread begins with the block that another one ends with.
+  double packsByNeighbours(Role role) const {
+    if (isForOneThread(dims) || blocks.sumsInParallel || (blocks.sumsInside && blocks.kBlocks > 1))
+      return 1;
+    int64_t tasks = 1, inside = 1; // All of them, and those in a row that have the same block.
+    for (const std::size_t dim :
+         taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder())) {
+      const int64_t steps = ceilDiv(dims.extent(dim), blocks.taskCounts[dim]);
+      tasks *= steps;
+      inside = dims.stride(role, dim) != 0 ? 1 : inside * steps;
+    }
+    int64_t again = 0;
+    for (int64_t thread = 1; thread < std::min(team, tasks); ++thread)
+      again += firstTask(thread, team, tasks) % inside == 0 ? 0 : 1;
+    const int64_t rows = tasks / inside;
+    return toDouble(rows + again) / toDouble(rows);
   }
 
   /// The loops around blocks, the innermost first.

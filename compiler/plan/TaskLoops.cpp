@@ -35,13 +35,10 @@ public:
 
   /// Of the thread with the most.
   double ofLargest(int64_t threads) const {
-    const int64_t least = tasks / threads, more = tasks % threads;
     double largest = 0;
-    for (int64_t thread = 0, begin = 0; thread < threads; ++thread) {
-      const int64_t end = begin + least + (thread < more ? 1 : 0);
-      largest = std::max(largest, ofFirst(end) - ofFirst(begin));
-      begin = end;
-    }
+    for (int64_t thread = 0; thread < threads; ++thread)
+      largest = std::max(largest, ofFirst(firstTask(thread + 1, threads, tasks)) -
+                                      ofFirst(firstTask(thread, threads, tasks)));
     return largest;
   }
 
@@ -113,6 +110,10 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
   return loops;
 }
 
+int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
+  return tasks / threads * thread + std::min(thread, tasks % threads);
+}
+
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                    TaskOrder order, int64_t threads) {
   const DimIndices loops = taskLoops(dims, elementBytes, counts, order);
@@ -153,12 +154,16 @@ llvm::SmallVector<int64_t> shorterParts(const WorkDims &dims, std::size_t dim, i
 
 DimCounts evenParts(const WorkDims &dims, int64_t vector, const DimCounts &counts,
                     llvm::function_ref<TeamTime(const DimCounts &)> timeOf) {
+  // Kernels take as long as the estimate says, copies and memory less surely so.
   constexpr double kUneven = 1.04, kFaster = 0.96;
+  constexpr double kUnevenKernels = 1.02, kFasterKernels = 0.98, kMostly = 0.85;
   DimCounts result = counts;
   TeamTime time = timeOf(result);
-  while (time.imbalance > kUneven) {
+  const bool areKernels = time.kernelSeconds >= kMostly * time.seconds;
+  while (time.imbalance > (areKernels ? kUnevenKernels : kUneven)) {
     DimCounts best = result;
-    TeamTime least = {kFaster * time.seconds, time.imbalance};
+    TeamTime least = time;
+    least.seconds *= areKernels ? kFasterKernels : kFaster;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       if (dims[dim].dimClass == DimClass::K || result[dim] == dims.extent(dim))
         continue;

@@ -26,14 +26,17 @@ struct TaskOrder {
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                      TaskOrder order);
 
-/// How many times as much as all threads in the mean the one with the most work has. Each computes
-/// as many tasks as the others, or one more, in the order of the loops, as if all were as fast.
+/// The first of the tasks that a thread begins with: each has as many as the others, or one more.
+int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks);
+
+/// How many times as much as all threads in the mean the one with the most work has: each computes
+/// its own tasks, in the order of the loops, as if all were as fast.
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                    TaskOrder order, int64_t threads);
 
 /// What a choice of parts takes.
 struct TeamTime {
-  double seconds = 0, imbalance = 1;
+  double seconds = 0, kernelSeconds = 0, imbalance = 1;
 };
 
 /// Takes shorter parts of the dims that are cut where that makes an uneven team clearly faster:

@@ -7,6 +7,7 @@
 #include "compiler/plan/LocalCost.h"
 
 #include "compiler/plan/Algorithms.h"
+#include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockPanels.h"
 
 #include <gtest/gtest.h>
@@ -251,6 +252,33 @@ TEST(BlockChoice, SumsInScratchInsteadOfManyShortRuns) {
   EXPECT_FALSE(blocksOfCrossedRows(2000, 700).sumsInScratch) << "added to C once";
   EXPECT_FALSE(blocksOfCrossedRows(100, 4000).sumsInScratch)
       << "rows of L would be packed too often";
+}
+
+TEST(BlockCost, EveryThreadPacksTheBlocksOfItsTasks) {
+  const WorkDims dims = WorkDims::fused(workOf("mk,kn->mn", {{'m', 512}, {'k', 512}, {'n', 512}}));
+  // The columns of R, in parts: of each the tasks lie next to each other, four for L's.
+  const auto packSeconds = [&](int64_t columns, int64_t team) {
+    const WorkDims swapped = dims.exchanged(); // L is contiguous along C.
+    BlockChoice blocks;
+    blocks.packsLeft = blocks.packsRight = true;
+    blocks.counts.assign(swapped.size(), 512);
+    blocks.counts[swapped.fastest(Role::C)] = 128;
+    blocks.counts[swapped.bySpeed(DimClass::N, Role::C).front()] = columns;
+    blocks.taskCounts = blocks.counts;
+    blocks.m = 128;
+    blocks.n = columns;
+    blocks.k = 512;
+    blocks.mBlocks = 4;
+    blocks.nBlocks = 512 / columns;
+    return blockCost(swapped, ElementType::F32, Machine{}, blocks, team).packSeconds;
+  };
+  // R is packed once, and all of L for each part of R's columns.
+  EXPECT_DOUBLE_EQ(packSeconds(256, 2), packSeconds(256, 1)) << "each has a part of R";
+  const double leftAndRight = packSeconds(512, 1), left = packSeconds(256, 1) - leftAndRight;
+  EXPECT_NEAR(packSeconds(512, 2), 2 * leftAndRight - left, 1e-3 * left) << "both have all of R";
+  EXPECT_NEAR(packSeconds(512, 4), 4 * leftAndRight - 3 * left, 1e-3 * left);
+  EXPECT_NEAR(packSeconds(256, 3), 2 * packSeconds(256, 1) - 2 * left, 1e-3 * left)
+      << "one has the ends of both parts";
 }
 
 TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
