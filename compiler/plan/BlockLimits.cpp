@@ -26,13 +26,14 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
+  wholeRightBytes = hasFastLast ? shared / 2 : 0;
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
   constexpr int64_t kBytesOfMany = 64; // Such vectors come with registers for many sums.
   hasFewRegisters = machine.vectorBytes < kBytesOfMany;
 }
 
 void BlockLimits::divide(int64_t parts) {
-  for (int64_t *bytes : {&leftBytes, &streamedLeftBytes, &rightBytes})
+  for (int64_t *bytes : {&leftBytes, &streamedLeftBytes, &rightBytes, &wholeRightBytes})
     *bytes /= parts;
 }
 

@@ -26,6 +26,8 @@ constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockC
 /// more, packing it takes little of the time.
 constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
                   kFetchedColumns = 256;
+/// The most columns of an R that the third-level cache has room for.
+constexpr int64_t kMostFetchedColumns = 384;
 /// With fewer sums what a tile takes to begin and to end is most of its time.
 constexpr int64_t kLeastFetchedSums = 8;
 /// With so few columns packing it takes longer than all else: a tile for each thread is enough. R
@@ -70,7 +72,7 @@ private:
     const double bytes = toDouble(elementBytes);
     const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
     const bool areSumsEnough = dims.extentOf(DimClass::K) >= kLeastFetchedSums;
-    const bool isFewTimes = n <= std::min(kFetchedColumns, m);
+    const bool isFewTimes = n <= std::min(kMostFetchedColumns, m);
     const bool isLarge = dims.elements(Role::A) * bytes >= toDouble(kFetchedBytes);
     const double bytesOfRight =
         toDouble(tiles::fetchingPanels(n, dims.extentOf(DimClass::K))) * bytes;
@@ -82,19 +84,35 @@ private:
     const bool areRowsEnough = m >= kLeastFetchedM || (run == m && m >= limits.panelRows);
     const bool isTall = areRowsEnough && (ofTeam >= enoughTasks || areFewEnough);
     const bool isLong = run * elementBytes >= kFetchedBytesInRow;
-    const bool isRightCached =
+    const bool isRightSmall =
+        n <= kFetchedColumns &&
         bytesOfRight <=
-        toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
+            toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
+    const bool isRightCached = isRightSmall || isLargeRightWorthIt(run, bytesOfRight);
+    // Otherwise reading takes little of the time.
+    const bool mayBeCut = isRightSmall && n > kFewUses;
     return areSumsEnough && isFewTimes && isLarge && isTall && isLong && isRightCached &&
-           !isCutByBatch() &&
+           (mayBeCut || !isCutByBatch()) &&
            (isResultAlongLeft() || dims.elements(Role::C) <= dims.elements(Role::A));
+  }
+
+  /// Whether R may pass by in the third-level cache for every tile of L: that is as fast where L is
+  /// read in long runs, each thread packs little of R beside its part of L, and writing C does not
+  /// take most of the time.
+  bool isLargeRightWorthIt(int64_t runOfLeft, double bytesOfRight) const {
+    constexpr int64_t kLongRowBytes = 96, kLeastRows = 3;
+    constexpr double kLargeResult = 2;
+    const int64_t m = dims.extentOf(DimClass::M), n = dims.extentOf(DimClass::N);
+    const int64_t most = n <= kFetchedColumns ? limits.wholeRightBytes
+                                              : std::min(limits.rightBytes, limits.wholeRightBytes);
+    return bytesOfRight <= toDouble(most) && runOfLeft * elementBytes >= kLongRowBytes &&
+           kLeastRows * threads * n <= m &&
+           dims.elements(Role::C) <= kLargeResult * dims.elements(Role::A);
   }
 
   /// Whether L has short runs only because they go on along a dim of a batch: packed for several
   /// products at a time, it is read in long ones.
   bool isCutByBatch() const {
-    if (dims.extentOf(DimClass::N) > kFewUses) // Then reading takes little of the time.
-      return false;
     int64_t run = 1;
     for (const std::size_t dim : dims.inOrder(Role::A)) {
       if (dims.stride(Role::A, dim) != run || run * elementBytes >= kSelfFetchedBytes)
