@@ -110,10 +110,10 @@ private:
       takeWholePanels();
   }
 
-  /// Takes blocks of which there are half as many tasks as keep a team busy if they are faster, as
+  /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
   /// an operand is packed less often, without shorter runs.
   void chooseLargerTasks() {
-    if (use.isSerial || !packsAgain(choice) || block.tasks() > 2 * enoughTasks)
+    if (!isCutForTeam || !packsAgain(choice))
       return;
     Chooser larger(dims, type, machine, use);
     larger.enoughTasks /= 2;
@@ -155,7 +155,8 @@ private:
   }
 
   void completeForTeam() {
-    if (!use.isSerial && block.tasks() < enoughTasks)
+    isCutForTeam = !use.isSerial && block.tasks() < enoughTasks;
+    if (isCutForTeam)
       shareWork();
     completePacked();
   }
@@ -432,7 +433,8 @@ private:
   int64_t threads, enoughTasks, enoughSums;
   BatchCounts batch;
   bool mayPackRight = true;
-  bool isForSums = false; ///< blocks have shorter sums and more rows, for sums in scratch
+  bool isForSums = false;    ///< blocks have shorter sums and more rows, for sums in scratch
+  bool isCutForTeam = false; ///< blocks had too few tasks
   BlockCounts block;
   BlockChoice choice;
 };

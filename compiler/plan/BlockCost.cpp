@@ -312,9 +312,11 @@ private:
       tasks *= steps;
       inside = dims.stride(role, dim) != 0 ? 1 : inside * steps;
     }
+    if (inside == 1)
+      return 1;
     int64_t again = 0;
-    for (int64_t thread = 1; thread < std::min(team, tasks); ++thread)
-      again += firstTask(thread, team, tasks) % inside == 0 ? 0 : 1;
+    for (int64_t thread = 1; thread < std::min(machine.threads, tasks); ++thread)
+      again += firstTask(thread, machine.threads, tasks) % inside == 0 ? 0 : 1;
     const int64_t rows = tasks / inside;
     return toDouble(rows + again) / toDouble(rows);
   }

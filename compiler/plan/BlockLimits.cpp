@@ -26,7 +26,8 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
-  wholeRightBytes = hasFastLast ? shared / 2 : 0;
+  wholeRightBytes = hasFastLast && machine.caches.size() >= 3 ? shared / 2 : 0;
+  threads = machine.threads;
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
   constexpr int64_t kBytesOfMany = 64; // Such vectors come with registers for many sums.
   hasFewRegisters = machine.vectorBytes < kBytesOfMany;

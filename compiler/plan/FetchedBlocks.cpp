@@ -26,7 +26,7 @@ constexpr int64_t kShortestRow = BlockCounts::kShortestRow, kWrittenRow = BlockC
 /// more, packing it takes little of the time.
 constexpr int64_t kFetchedBytes = 4 << 20, kFetchedBytesInRow = 40, kLeastFetchedM = 128,
                   kFetchedColumns = 256;
-/// The most columns of an R that the third-level cache has room for.
+/// The same of an R that passes by in the third-level cache.
 constexpr int64_t kMostFetchedColumns = 384;
 /// With fewer sums what a tile takes to begin and to end is most of its time.
 constexpr int64_t kLeastFetchedSums = 8;
@@ -89,7 +89,7 @@ private:
         bytesOfRight <=
             toDouble(n <= BlockLimits::kFewColumns ? limits.rightBytes : limits.leftBytes);
     const bool isRightCached = isRightSmall || isLargeRightWorthIt(run, bytesOfRight);
-    // Otherwise reading takes little of the time.
+    // With more uses reading takes little of the time, unless R comes from the third-level cache.
     const bool mayBeCut = isRightSmall && n > kFewUses;
     return areSumsEnough && isFewTimes && isLarge && isTall && isLong && isRightCached &&
            (mayBeCut || !isCutByBatch()) &&
@@ -106,7 +106,7 @@ private:
     const int64_t most = n <= kFetchedColumns ? limits.wholeRightBytes
                                               : std::min(limits.rightBytes, limits.wholeRightBytes);
     return bytesOfRight <= toDouble(most) && runOfLeft * elementBytes >= kLongRowBytes &&
-           kLeastRows * threads * n <= m &&
+           kLeastRows * limits.threads * n <= m &&
            dims.elements(Role::C) <= kLargeResult * dims.elements(Role::A);
   }
 

@@ -26,7 +26,9 @@ struct TaskOrder {
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                      TaskOrder order);
 
-/// The first of the tasks that a thread begins with: each has as many as the others, or one more.
+/// The first task of a thread, or one behind the last thread's: each has a row of tasks, as many as
+/// the others or one more, as OpenMP's static schedule deals them. TaskShares leaves those to the
+/// last threads, which may take others' at the end.
 int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks);
 
 /// How many times as much as all threads in the mean the one with the most work has: each computes
@@ -34,12 +36,13 @@ int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks);
 double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                    TaskOrder order, int64_t threads);
 
-/// What a choice of parts takes.
+/// What a choice of parts takes: in all, and for kernels of the thread with the most work.
 struct TeamTime {
   double seconds = 0, kernelSeconds = 0, imbalance = 1;
 };
 
-/// Takes shorter parts of the dims that are cut where that makes an uneven team clearly faster:
+/// Takes shorter parts of the dims that are cut where that makes an uneven team clearly faster, of
+/// kernels somewhat faster:
 /// step by step those of one dim with which it is the fastest, as long as the threads' shares
 /// become more equal.
 /// \param counts by dim: indices in a task

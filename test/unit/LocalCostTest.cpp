@@ -9,6 +9,7 @@
 #include "compiler/plan/Algorithms.h"
 #include "compiler/plan/BlockCost.h"
 #include "compiler/plan/BlockPanels.h"
+#include "compiler/plan/TaskLoops.h"
 
 #include <gtest/gtest.h>
 
@@ -255,30 +256,65 @@ TEST(BlockChoice, SumsInScratchInsteadOfManyShortRuns) {
 }
 
 TEST(BlockCost, EveryThreadPacksTheBlocksOfItsTasks) {
-  const WorkDims dims = WorkDims::fused(workOf("mk,kn->mn", {{'m', 512}, {'k', 512}, {'n', 512}}));
-  // The columns of R, in parts: of each the tasks lie next to each other, four for L's.
-  const auto packSeconds = [&](int64_t columns, int64_t team) {
-    const WorkDims swapped = dims.exchanged(); // L is contiguous along C.
+  const WorkDims usual = WorkDims::fused(workOf("mk,kn->mn", {{'m', 512}, {'k', 512}, {'n', 512}}));
+  const WorkDims dims = usual.exchanged(); // L is contiguous along C.
+  // For each part of R's columns four tasks lie next to each other, one for each of L.
+  const auto blocksOf = [&](int64_t columns) {
     BlockChoice blocks;
     blocks.packsLeft = blocks.packsRight = true;
-    blocks.counts.assign(swapped.size(), 512);
-    blocks.counts[swapped.fastest(Role::C)] = 128;
-    blocks.counts[swapped.bySpeed(DimClass::N, Role::C).front()] = columns;
+    blocks.counts.assign(dims.size(), 512);
+    blocks.counts[dims.fastest(Role::C)] = blocks.m = 128;
+    blocks.counts[dims.bySpeed(DimClass::N, Role::C).front()] = blocks.n = columns;
     blocks.taskCounts = blocks.counts;
-    blocks.m = 128;
-    blocks.n = columns;
     blocks.k = 512;
     blocks.mBlocks = 4;
     blocks.nBlocks = 512 / columns;
-    return blockCost(swapped, ElementType::F32, Machine{}, blocks, team).packSeconds;
+    return blocks;
   };
+  const auto packSeconds = [&](const BlockChoice &blocks, int64_t threads) {
+    Machine machine;
+    machine.threads = threads;
+    return blockCost(dims, ElementType::F32, machine, blocks, 1).packSeconds;
+  };
+  const BlockChoice halves = blocksOf(256), whole = blocksOf(512);
   // R is packed once, and all of L for each part of R's columns.
-  EXPECT_DOUBLE_EQ(packSeconds(256, 2), packSeconds(256, 1)) << "each has a part of R";
-  const double leftAndRight = packSeconds(512, 1), left = packSeconds(256, 1) - leftAndRight;
-  EXPECT_NEAR(packSeconds(512, 2), 2 * leftAndRight - left, 1e-3 * left) << "both have all of R";
-  EXPECT_NEAR(packSeconds(512, 4), 4 * leftAndRight - 3 * left, 1e-3 * left);
-  EXPECT_NEAR(packSeconds(256, 3), 2 * packSeconds(256, 1) - 2 * left, 1e-3 * left)
-      << "one has the ends of both parts";
+  const double leftAndRight = packSeconds(whole, 1), left = packSeconds(halves, 1) - leftAndRight,
+               right = leftAndRight - left;
+  const double error = 0.02 * right; // Threads begin copies at the same time.
+  EXPECT_NEAR(packSeconds(halves, 2), 2 * left + right, error) << "each has a part of R";
+  EXPECT_NEAR(packSeconds(halves, 3), 2 * left + 2 * right, error) << "two have parts of both";
+  EXPECT_NEAR(packSeconds(whole, 2), left + 2 * right, error) << "both have all of R";
+  EXPECT_NEAR(packSeconds(whole, 4), left + 4 * right, error);
+  EXPECT_NEAR(packSeconds(whole, 64), left + 4 * right, error) << "there are four tasks";
+
+  BlockChoice inParts = whole;
+  inParts.counts[dims.fastest(Role::B)] = inParts.k = 256;
+  inParts.kBlocks = 2;
+  EXPECT_NEAR(packSeconds(inParts, 2), left + 2 * right, error) << "of each part of the sums";
+  inParts.sumsInside = true;
+  EXPECT_NEAR(packSeconds(inParts, 2), packSeconds(inParts, 1), error) << "every task packs both";
+  inParts.sumsInside = false;
+  inParts.sumsInParallel = true;
+  EXPECT_NEAR(packSeconds(inParts, 2), packSeconds(inParts, 1), error) << "each has other sums";
+}
+
+TEST(TaskLoops, PartsBecomeEvenerWhereThatIsSurelyFaster) {
+  const WorkDims dims = WorkDims::fused(workOf("mk,kn->mn", {{'m', 512}, {'k', 8}, {'n', 512}}));
+  const std::size_t m = dims.bySpeed(DimClass::M, Role::C).front();
+  DimCounts counts(dims.size(), 512);
+  counts[m] = 132;
+  // Parts of 128 are even, and 3 % faster.
+  const auto partFor = [&](double imbalance, double shareOfKernels) {
+    return evenParts(dims, 16, counts, [&](const DimCounts &parts) {
+      const bool isEven = 512 % parts[m] == 0;
+      const double seconds = isEven ? 0.97 : 1;
+      return TeamTime{seconds, shareOfKernels * seconds, isEven ? 1 : imbalance};
+    })[m];
+  };
+  EXPECT_EQ(partFor(1.03, 0.9), 128);
+  EXPECT_EQ(partFor(1.03, 0.5), 132) << "little of it is kernels";
+  EXPECT_EQ(partFor(1.06, 0.5), 132) << "nor is more unevenness worth so little";
+  EXPECT_EQ(partFor(1.01, 0.9), 132) << "hardly uneven";
 }
 
 TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
