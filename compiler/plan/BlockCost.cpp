@@ -30,7 +30,8 @@ public:
             const BlockChoice &blocks, int64_t team)
       : dims(dims), type(type), machine(machine), threads(toDouble(machine.threads)), team(team),
         elementBytes(toDouble(sizeInBytes(type))), blocks(blocks),
-        memory(machine, elementBytes, elementBytes * dims.footprint()) {}
+        memory(machine, elementBytes, elementBytes * dims.footprint()),
+        tasks(taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder())) {}
 
   /// Whether tiles are computed in C or scratch itself: these are contiguous along m for long
   /// enough.
@@ -70,7 +71,7 @@ private:
   double imbalanceOfTeam() const {
     if (isForOneThread(dims) || blocks.sumsInParallel)
       return 1;
-    return imbalanceOf(dims, elementBytes, blocks.taskCounts, blocks.taskOrder(), team);
+    return imbalanceOf(dims, blocks.taskCounts, tasks, team);
   }
 
   /// The arithmetic, under which the tensors come and go all but for a share.
@@ -305,19 +306,18 @@ private:
   double packsByNeighbours(Role role) const {
     if (isForOneThread(dims) || blocks.sumsInParallel || (blocks.sumsInside && blocks.kBlocks > 1))
       return 1;
-    int64_t tasks = 1, inside = 1; // All of them, and those in a row that have the same block.
-    for (const std::size_t dim :
-         taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder())) {
+    int64_t all = 1, inside = 1; // Tasks, and those in a row that have the same block.
+    for (const std::size_t dim : tasks) {
       const int64_t steps = ceilDiv(dims.extent(dim), blocks.taskCounts[dim]);
-      tasks *= steps;
+      all *= steps;
       inside = dims.stride(role, dim) != 0 ? 1 : inside * steps;
     }
     if (inside == 1)
       return 1;
     int64_t again = 0;
-    for (int64_t thread = 1; thread < std::min(machine.threads, tasks); ++thread)
-      again += firstTask(thread, machine.threads, tasks) % inside == 0 ? 0 : 1;
-    const int64_t rows = tasks / inside;
+    for (int64_t thread = 1; thread < std::min(machine.threads, all); ++thread)
+      again += firstTask(thread, machine.threads, all) % inside == 0 ? 0 : 1;
+    const int64_t rows = all / inside;
     return toDouble(rows + again) / toDouble(rows);
   }
 
@@ -327,8 +327,7 @@ private:
     for (const std::size_t dim : dims.bySpeed(DimClass::K, Role::A))
       if (blocks.counts[dim] < dims.extent(dim))
         sums.push_back(dim);
-    DimIndices loops = taskLoops(dims, elementBytes, blocks.taskCounts, blocks.taskOrder());
-    std::reverse(loops.begin(), loops.end());
+    DimIndices loops(tasks.rbegin(), tasks.rend());
     loops.insert(blocks.sumsInside ? loops.begin() : loops.end(), sums.begin(), sums.end());
     return loops;
   }
@@ -376,6 +375,7 @@ private:
   double elementBytes;
   const BlockChoice &blocks;
   MemoryModel memory;
+  DimIndices tasks; ///< the loops over them, the outermost first
 };
 
 } // namespace

@@ -360,7 +360,8 @@ private:
   }
 
   double imbalanceOf(const DimCounts &counts) const {
-    return einsumc::imbalanceOf(dims, toDouble(elementBytes), counts, TaskOrder(), threads);
+    return einsumc::imbalanceOf(
+        dims, counts, taskLoops(dims, toDouble(elementBytes), counts, TaskOrder()), threads);
   }
 
   /// The indices of a dim that tasks have if these are so many or at most half as many more: of

@@ -35,10 +35,12 @@ public:
 
   /// Of the thread with the most.
   double ofLargest(int64_t threads) const {
-    double largest = 0;
-    for (int64_t thread = 0; thread < threads; ++thread)
-      largest = std::max(largest, ofFirst(firstTask(thread + 1, threads, tasks)) -
-                                      ofFirst(firstTask(thread, threads, tasks)));
+    double largest = 0, before = 0;
+    for (int64_t thread = 1; thread <= threads; ++thread) {
+      const double until = ofFirst(firstTask(thread, threads, tasks));
+      largest = std::max(largest, until - before);
+      before = until;
+    }
     return largest;
   }
 
@@ -114,9 +116,8 @@ int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
   return tasks / threads * thread + std::min(thread, tasks % threads);
 }
 
-double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                   TaskOrder order, int64_t threads) {
-  const DimIndices loops = taskLoops(dims, elementBytes, counts, order);
+double imbalanceOf(const WorkDims &dims, const DimCounts &counts, const DimIndices &loops,
+                   int64_t threads) {
   if (loops.empty()) // One task.
     return toDouble(threads);
   double all = 1;

@@ -33,8 +33,10 @@ int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks);
 
 /// How many times as much as all threads in the mean the one with the most work has: each computes
 /// its own tasks, in the order of the loops, as if all were as fast.
-double imbalanceOf(const WorkDims &dims, double elementBytes, const DimCounts &counts,
-                   TaskOrder order, int64_t threads);
+/// \param counts by dim: indices in a task
+/// \param loops as taskLoops has them
+double imbalanceOf(const WorkDims &dims, const DimCounts &counts, const DimIndices &loops,
+                   int64_t threads);
 
 /// What a choice of parts takes: in all, and for kernels of the thread with the most work.
 struct TeamTime {
