@@ -274,7 +274,7 @@ void FetchingKernel<T>::operator()(const T *a, const T *b, T *c, T *scratch,
   forEachBlock(m, [&](const Block &block) {
     bool isFirst = true;
     const auto take = [&](const Group &group, int64_t firstK, int64_t k) {
-      const Part part{&group, firstK, k};
+      const Part part{&group, firstK, k, last.group != nullptr};
       if (last.group)
         multiply(operands, last, part);
       if (isFirst) {
@@ -398,6 +398,7 @@ void FetchingKernel<T>::multiplyTile(const Operands &operands, const Part &part,
                 : operands.accumulate || part.firstK > 0 ? FetchingResult::Accumulate
                                                          : FetchingResult::Overwrite;
   work.copy = operands.rows;
+  work.isFetched = part.isFetched;
   work.fetcher = &fetcher;
   if (toWrite)
     fetcher.addColumns(operands.c + toWrite->toC, columnsOfC.data(), work.n, toWrite->rows);

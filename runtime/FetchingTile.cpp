@@ -31,11 +31,21 @@ namespace {
 using tiles::kFetchingColumns;
 
 /// The most columns that a block in registers has.
-constexpr int kMostColumns = 12;
-/// The most whose last one is in two pieces.
+constexpr int kMostColumns = std::min<int>(kFetchingColumns, simd::kSums);
+/// The most vectors whose last one is in two pieces.
 constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
+
+/// The most vectors that blocks of a tile with so many columns have. Those of one panel are all in
+/// one block: rows that the first-level cache has lost when the next one reads them take the places
+/// of lines that are fetched. With few registers such blocks would load a factor for each product;
+/// rather, rows are copied.
+template <class T> int64_t mostVectorsFor(const FetchingTile<T> &tile) {
+  if (kMayCopyRows || tile.n > kMostColumns || !tile.isFetched)
+    return kVectorsOfBlock;
+  return std::clamp<int64_t>(simd::kSums / tile.n, 1, kVectorsOfBlock);
+}
 
 /// A call of a few instructions: the sums stay in registers, as the compiler sees which others it
 /// takes, and processors look no more than some hundred instructions ahead for loads that take
@@ -260,14 +270,16 @@ void forEachVectors(const FetchingTile<T> &tile, int64_t tail, Body &&body) {
   };
   if (vectors == 0)
     return;
+  const int64_t most = mostVectorsFor(tile);
   if (tile.vectors == nullptr)
-    return EvenPieces(vectors, kVectorsOfBlock).forEach(call);
+    return EvenPieces(vectors, most).forEach(call);
+  const int64_t mostInPieces = std::min<int64_t>(most, kMostInPieces);
   for (int64_t v = 0, end = 0; v < vectors; v = end) {
     const auto isNextInPiece = [&] {
       const VectorInPieces &last = tile.vectors[end - 1];
       return last.count == kLanes && tile.vectors[end].toA == last.toA + kLanes;
     };
-    for (end = v + 1; end < vectors && end - v < kMostInPieces && isNextInPiece();)
+    for (end = v + 1; end < vectors && end - v < mostInPieces && isNextInPiece();)
       ++end;
     call(v, end - v);
   }

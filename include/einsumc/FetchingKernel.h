@@ -115,6 +115,7 @@ private:
   struct Part {
     const Group *group = nullptr;
     int64_t firstK = 0, k = 0;
+    bool isFetched = false; ///< while another one was computed
   };
   /// How the sums of a block are cut.
   struct Parts {
