@@ -37,10 +37,11 @@ constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
-/// The most vectors that blocks of a tile with so many columns have. Those of one panel are all in
-/// one block: rows that the first-level cache has lost when the next one reads them take the places
-/// of lines that are fetched. With few registers such blocks would load a factor for each product;
-/// rather, rows are copied.
+/// The most vectors that blocks of a tile have. The columns of one panel are all in one block: rows
+/// that the first-level cache has lost when the next one reads them take the places of lines that
+/// are fetched. What has not been fetched is rather read in several lines next to each other, which
+/// come together. With few registers such blocks would load a factor for each product; rather, rows
+/// are copied.
 template <class T> int64_t mostVectorsFor(const FetchingTile<T> &tile) {
   if (kMayCopyRows || tile.n > kMostColumns || !tile.isFetched)
     return kVectorsOfBlock;
