@@ -14,6 +14,7 @@
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
+#include "einsumc/TeamTasks.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -7,6 +7,7 @@
 #ifndef EINSUMC_TEAMTASKS_H
 #define EINSUMC_TEAMTASKS_H
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,6 +16,12 @@
 #include <optional>
 
 namespace einsumc {
+
+/// The first task of a thread, or one behind the last thread's: each has a row of tasks, as many as
+/// the others or one more, as OpenMP's static schedule deals them.
+constexpr int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
+  return tasks / threads * thread + std::min(thread, tasks % threads);
+}
 
 /// Numbered tasks, dealt to the threads of a team in rows of neighbours, as long as each other: a
 /// thread works through its own row from the front, so that what neighbours read is near, and then

@@ -33,12 +33,11 @@ Tasks takeAll(TaskShares &shares, int thread) {
 
 TEST(TaskShares, AThreadTakesItsOwnThenTheLastOfTheLongestRow) {
   TaskShares shares(3);
-  shares.deal(10); // 0 to 2, 3 to 5, 6 to 9
-  EXPECT_EQ(shares.take(1), 3);
-  EXPECT_EQ(shares.take(2), 6);
-  EXPECT_EQ(shares.take(2), 7);
-  // Left: 0 1 2, 4 5, 8 9.
-  EXPECT_EQ(takeAll(shares, 1), (Tasks{4, 5, 2, 1, 9, 0, 8}));
+  shares.deal(11); // 0 to 3, 4 to 7, 8 to 10
+  EXPECT_EQ(shares.take(1), 4);
+  EXPECT_EQ(shares.take(2), 8);
+  // Left: 0 1 2 3, 5 6 7, 9 10.
+  EXPECT_EQ(takeAll(shares, 1), (Tasks{5, 6, 7, 3, 2, 1, 10, 0, 9}));
   for (const int thread : {0, 1, 2})
     EXPECT_EQ(shares.take(thread), -1);
 }
@@ -67,8 +66,9 @@ TEST(TaskShares, HoldAsManyTasksAsTheySay) {
   TaskShares shares(2);
   shares.deal(kMost);
   EXPECT_EQ(shares.take(0), 0);
-  EXPECT_EQ(shares.take(1), kMost / 2);
-  EXPECT_EQ(shares.take(2), kMost - 1);
+  EXPECT_EQ(shares.take(1), kMost / 2 + 1);
+  for (const int64_t last : {kMost / 2, kMost / 2 - 1, kMost - 1}) // Of the longest row.
+    EXPECT_EQ(shares.take(2), last);
   EXPECT_THROW(shares.deal(kMost + 1), std::length_error);
 }
 
