@@ -39,7 +39,7 @@ constexpr int64_t kFewColumns = 8;
 /// columns pass by.
 constexpr int64_t kMostShortSums = (24 << 10) / (kBytesOfTileRow / 2);
 /// The longest of those that follow each other tile by tile. Where blocks in registers are large,
-/// the second-level cache is near enough for all columns but the first.
+/// the second-level cache is near enough for columns that read them again.
 constexpr int64_t kMostSums = (kMayCopyRows ? 1 : 3) * kMostShortSums;
 
 /// Elements from one row of A to the next, in the mean.

@@ -37,15 +37,14 @@ constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
-/// The most vectors that blocks of a tile have. The columns of one panel are all in one block: rows
-/// that the first-level cache has lost when the next one reads them take the places of lines that
-/// are fetched. What has not been fetched is rather read in several lines next to each other, which
-/// come together. With few registers such blocks would load a factor for each product; rather, rows
-/// are copied.
+/// The most vectors that blocks of a tile have. Where registers are many, the columns of a tile's
+/// only panel are all in one block: rows that the first-level cache has lost when other columns
+/// read them again take the places of lines that are fetched. What nothing has fetched is rather
+/// read by wide blocks, which wait for several lines at a time.
 template <class T> int64_t mostVectorsFor(const FetchingTile<T> &tile) {
-  if (kMayCopyRows || tile.n > kMostColumns || !tile.isFetched)
+  if (kMayCopyRows || tile.n > kFetchingColumns || !tile.isFetched)
     return kVectorsOfBlock;
-  return std::clamp<int64_t>(simd::kSums / tile.n, 1, kVectorsOfBlock);
+  return std::clamp(simd::kSums / static_cast<int>(tile.n), 1, kVectorsOfBlock);
 }
 
 /// A call of a few instructions: the sums stay in registers, as the compiler sees which others it

@@ -53,7 +53,7 @@ template <class T> struct FetchingTile {
   /// Room for k times kVectorsOfBlock vectors, where the rows of A are copied by the first columns
   /// for the others, as a block takes them; null if these read them in place, too.
   T *copy = nullptr;
-  bool isFetched = false;           ///< whether A has been
+  bool isFetched = false;           ///< whether A was fetched by another product
   RowFetcher<T> *fetcher = nullptr; ///< of what is to be fetched meanwhile
 };
 

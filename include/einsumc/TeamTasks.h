@@ -18,12 +18,13 @@
 namespace einsumc {
 
 /// The first task of a thread, or one behind the last thread's: each has a row of tasks, as many as
-/// the others or one more, as OpenMP's static schedule deals them.
+/// the others or, the first ones, one more, as GCC's and LLVM's OpenMP deal those of a static
+/// schedule.
 constexpr int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
   return tasks / threads * thread + std::min(thread, tasks % threads);
 }
 
-/// Numbered tasks, dealt to the threads of a team in rows of neighbours, as long as each other: a
+/// Numbered tasks, dealt to the threads of a team in rows of neighbours, see firstTask: a
 /// thread works through its own row from the front, so that what neighbours read is near, and then
 /// takes the last task of the longest row that is left. A thread that was slower than others (its
 /// core has a communication thread to run, or a neighbour's) has fewer of them in the end.

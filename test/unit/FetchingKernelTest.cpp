@@ -205,12 +205,13 @@ TYPED_TEST(FetchingKernelTest, RowsThatAreJoined) {
 /// All numbers of columns of blocks in registers, and panels with a rest: of a tile that has not
 /// been fetched, and of one that has.
 TYPED_TEST(FetchingKernelTest, ColumnsOfAnyNumber) {
-  for (int64_t columns = 1; columns <= 50; ++columns)
-    runAllWritings<TypeParam>([&] {
-      return FetchingProduct<TypeParam>({65, 2, 1, columns, 1, 5, 1}, {65, 2, 1},
-                                        {M0, K0, M1, M2, K1}, {N0, K0, K1, N1},
-                                        {M0, N0, M1, M2, N1});
-    });
+  for (const int64_t rows : {65, 79}) // With a row or almost a vector behind whole vectors.
+    for (int64_t columns = 1; columns <= 50; ++columns)
+      runAllWritings<TypeParam>([&] {
+        return FetchingProduct<TypeParam>({rows, 2, 1, columns, 1, 5, 1}, {rows, 2, 1},
+                                          {M0, K0, M1, M2, K1}, {N0, K0, K1, N1},
+                                          {M0, N0, M1, M2, N1});
+      });
 }
 
 /// More columns than are written past the caches.
