@@ -31,9 +31,7 @@ TaskShares::TaskShares(int threads)
 void TaskShares::deal(int64_t tasks) {
   if (tasks >> kHalf != 0)
     throw std::length_error("a nest of loops has too many tasks: " + std::to_string(tasks));
-  const auto begin = [&](int thread) {
-    return static_cast<uint64_t>(firstTask(thread, count, tasks));
-  };
+  const auto begin = [&](int thread) { return static_cast<uint64_t>(tasks * thread / count); };
   for (int thread = 0; thread < count; ++thread)
     rows[static_cast<std::size_t>(thread)].tasks.store(rowOf(begin(thread), begin(thread + 1)),
                                                        kRelaxed);

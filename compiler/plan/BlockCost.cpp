@@ -14,7 +14,6 @@
 
 #include "einsumc/BlockTiles.h"
 #include "einsumc/StridedCopy.h"
-#include "einsumc/TeamTasks.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -8,8 +8,6 @@
 
 #include "compiler/plan/BlockCounts.h"
 
-#include "einsumc/TeamTasks.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -112,6 +110,10 @@ DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts 
     add(DimClass::M, Role::A);
   completeLines(dims, elementBytes, counts, order.linesInside, loops);
   return loops;
+}
+
+int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
+  return tasks / threads * thread + std::min(thread, tasks % threads);
 }
 
 double imbalanceOf(const WorkDims &dims, const DimCounts &counts, const DimIndices &loops,

@@ -26,6 +26,11 @@ struct TaskOrder {
 DimIndices taskLoops(const WorkDims &dims, double elementBytes, const DimCounts &counts,
                      TaskOrder order);
 
+/// The first task of a thread, or one behind the last thread's: each has a row of tasks, as many as
+/// the others or one more, as OpenMP's static schedule deals them. TaskShares spreads
+/// those with one more over the team, and threads may take others' at the end.
+int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks);
+
 /// How many times as much as all threads in the mean the one with the most work has: each computes
 /// its own tasks, in the order of the loops, as if all were as fast.
 /// \param counts by dim: indices in a task

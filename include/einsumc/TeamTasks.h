@@ -7,7 +7,6 @@
 #ifndef EINSUMC_TEAMTASKS_H
 #define EINSUMC_TEAMTASKS_H
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -17,14 +16,7 @@
 
 namespace einsumc {
 
-/// The first task of a thread, or one behind the last thread's: each has a row of tasks, as many as
-/// the others or, the first ones, one more, as GCC's and LLVM's OpenMP deal those of a static
-/// schedule.
-constexpr int64_t firstTask(int64_t thread, int64_t threads, int64_t tasks) {
-  return tasks / threads * thread + std::min(thread, tasks % threads);
-}
-
-/// Numbered tasks, dealt to the threads of a team in rows of neighbours, see firstTask: a
+/// Numbered tasks, dealt to the threads of a team in rows of neighbours, as long as each other: a
 /// thread works through its own row from the front, so that what neighbours read is near, and then
 /// takes the last task of the longest row that is left. A thread that was slower than others (its
 /// core has a communication thread to run, or a neighbour's) has fewer of them in the end.
@@ -32,7 +24,8 @@ class TaskShares {
 public:
   explicit TaskShares(int threads);
 
-  /// Outside of a parallel region.
+  /// Deals tasks anew, outside of a parallel region. Threads with one more than others, or with the
+  /// only ones, are spread over the team, and with it over the sockets.
   /// \throws std::length_error from 2^32 tasks on
   void deal(int64_t tasks);
   /// The next task of a thread, from within a region; -1: there is none left.

@@ -33,11 +33,12 @@ Tasks takeAll(TaskShares &shares, int thread) {
 
 TEST(TaskShares, AThreadTakesItsOwnThenTheLastOfTheLongestRow) {
   TaskShares shares(3);
-  shares.deal(11); // 0 to 3, 4 to 7, 8 to 10
-  EXPECT_EQ(shares.take(1), 4);
-  EXPECT_EQ(shares.take(2), 8);
-  // Left: 0 1 2 3, 5 6 7, 9 10.
-  EXPECT_EQ(takeAll(shares, 1), (Tasks{5, 6, 7, 3, 2, 1, 10, 0, 9}));
+  shares.deal(10); // 0 to 2, 3 to 5, 6 to 9
+  EXPECT_EQ(shares.take(1), 3);
+  EXPECT_EQ(shares.take(2), 6);
+  EXPECT_EQ(shares.take(2), 7);
+  // Left: 0 1 2, 4 5, 8 9.
+  EXPECT_EQ(takeAll(shares, 1), (Tasks{4, 5, 2, 1, 9, 0, 8}));
   for (const int thread : {0, 1, 2})
     EXPECT_EQ(shares.take(thread), -1);
 }
@@ -55,6 +56,13 @@ TEST(TaskShares, AreDealtAnew) {
   }
 }
 
+TEST(TaskShares, FewAreSpreadOverTheTeam) {
+  TaskShares shares(4);
+  shares.deal(2);
+  EXPECT_EQ(shares.take(1), 0);
+  EXPECT_EQ(shares.take(3), 1);
+}
+
 TEST(TaskShares, HaveTasksForThreadsWithoutARow) {
   TaskShares shares(1);
   shares.deal(3);
@@ -66,9 +74,8 @@ TEST(TaskShares, HoldAsManyTasksAsTheySay) {
   TaskShares shares(2);
   shares.deal(kMost);
   EXPECT_EQ(shares.take(0), 0);
-  EXPECT_EQ(shares.take(1), kMost / 2 + 1);
-  for (const int64_t last : {kMost / 2, kMost / 2 - 1, kMost - 1}) // Of the longest row.
-    EXPECT_EQ(shares.take(2), last);
+  EXPECT_EQ(shares.take(1), kMost / 2);
+  EXPECT_EQ(shares.take(2), kMost - 1);
   EXPECT_THROW(shares.deal(kMost + 1), std::length_error);
 }
 
