@@ -38,13 +38,16 @@ constexpr int kMostInPieces = std::min(kVectorsOfBlock, 3);
 constexpr int columnsFor(int vectors) { return std::min(kMostColumns, simd::kSums / vectors); }
 
 /// The most vectors that blocks of a tile have. Where registers are many, the columns of a tile's
-/// only panel are all in one block: rows that the first-level cache has lost when other columns
-/// read them again take the places of lines that are fetched. What nothing has fetched is rather
-/// read by wide blocks, which wait for several lines at a time.
+/// only panel are all in one block, or in two of two vectors: rows that the first-level cache has
+/// lost when other columns read them again take the places of lines that are fetched. Blocks of one
+/// vector would load as often as they multiply, which is too often for processors that multiply two
+/// vectors a cycle. What nothing has fetched is rather read by wide blocks, which wait for several
+/// lines at a time.
 template <class T> int64_t mostVectorsFor(const FetchingTile<T> &tile) {
+  constexpr int kLeast = 2;
   if (kMayCopyRows || tile.n > kFetchingColumns || !tile.isFetched)
     return kVectorsOfBlock;
-  return std::clamp(simd::kSums / static_cast<int>(tile.n), 1, kVectorsOfBlock);
+  return std::clamp(simd::kSums / static_cast<int>(tile.n), kLeast, kVectorsOfBlock);
 }
 
 /// A call of a few instructions: the sums stay in registers, as the compiler sees which others it
