@@ -42,9 +42,8 @@ constexpr int64_t kSumsOfMany = 8;
 constexpr int64_t kLongSide = 384;
 /// So many blocks of the sums are many.
 constexpr int64_t kManySums = 3;
-/// Sums of up to so many elements are made shorter, by half at most, for the sake of blocks with so
-/// many columns.
-constexpr int64_t kMostShortened = 512, kManyColumns = 512;
+/// Sums of blocks that would be added to C are made shorter if they have up to so many elements.
+constexpr int64_t kMostShortened = 512;
 /// The largest result, in elements, of which each thread may have a copy: the sums are long.
 constexpr int64_t kPrivateResult = int64_t{1} << 20;
 /// Eighths of the second-level cache for the blocks of a result through scratch: with room for
@@ -86,6 +85,8 @@ public:
       }
     }
     choosePacked();
+    chooseLargerSums();
+    chooseSumsAlongLeft();
     chooseLargerTasks();
     chooseSmaller();
     if (const auto inPlace = blocksInPlace())
@@ -99,6 +100,13 @@ public:
   }
 
 private:
+  /// One with the same aims that has chosen nothing.
+  Chooser another() const {
+    Chooser other(dims, type, machine, use);
+    other.aims = aims;
+    return other;
+  }
+
   void choosePacked() {
     chooseUnevenParts();
     if (!choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened)
@@ -110,12 +118,46 @@ private:
       takeWholePanels();
   }
 
+  /// Takes more rows of sums that add up in scratch anyway if that is faster, as operands are
+  /// packed less often.
+  void chooseLargerSums() {
+    if (!choice.sumsInScratch || aims.areSumsInScratch || !packsAgain(choice))
+      return;
+    Chooser other = another();
+    other.aims.areSumsInScratch = true;
+    other.choosePacked();
+    if (other.choice.sumsInScratch)
+      takeIfFaster(other);
+  }
+
+  /// Takes sums along L's rows rather than R's if that is faster, as L is packed for each block of
+  /// R, or is larger.
+  void chooseSumsAlongLeft() {
+    constexpr double kLarger = 2;
+    const bool isLarger = dims.elements(Role::A) >= kLarger * dims.elements(Role::B);
+    if (choice.kBlocks == 1 || !(isLarger || packsAgain(choice)))
+      return;
+    Chooser other = another();
+    other.aims.sumsAlong = Role::A;
+    other.choosePacked();
+    takeIfFaster(other);
+  }
+
+  /// Takes what another chooser has chosen if that is faster.
+  void takeIfFaster(const Chooser &other) {
+    if (costOf(other.choice).seconds() >= kFaster * costOf(choice).seconds())
+      return;
+    choice = other.choice;
+    aims = other.aims;
+    isCutForTeam = other.isCutForTeam;
+  }
+
   /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
   /// an operand is packed less often, without shorter runs.
   void chooseLargerTasks() {
     if (!isCutForTeam || !packsAgain(choice))
       return;
-    Chooser larger(dims, type, machine, use);
+    Chooser larger = another();
     larger.enoughTasks /= 2;
     larger.choosePacked();
     if (hasSuchRuns(larger.choice))
@@ -128,7 +170,7 @@ private:
     if (!packsAgain(choice) || isForOneThread(dims))
       return;
     for (const int64_t parts : {2, 4}) {
-      Chooser smaller(dims, type, machine, use);
+      Chooser smaller = another();
       smaller.limits.divide(parts);
       smaller.choosePacked();
       if (hasSuchRuns(smaller.choice))
@@ -150,7 +192,7 @@ private:
   }
 
   void chooseUnevenParts() {
-    batch = growBlock(dims, limits, elementBytes, isForSums, block);
+    batch = growBlock(dims, limits, elementBytes, aims, block);
     completeForTeam();
   }
 
@@ -164,19 +206,19 @@ private:
   /// Whether sums that are added to C in short runs and often should rather add up in scratch.
   bool shouldSumInScratch() const {
     return choice.kBlocks >= kManySums && !choice.sumsInParallel &&
-           (isForSums || !areTilesInPlace(dims, type, machine, choice));
+           (aims.areSumsInScratch || !areTilesInPlace(dims, type, machine, choice));
   }
 
   /// Takes more rows and shorter sums if these may then add up in scratch.
   void lengthenRows() {
     const DimCounts countsBefore = block.counts;
     const BlockChoice before = choice;
-    isForSums = true;
+    aims.areSumsInScratch = true;
     block.counts.assign(dims.size(), 1);
     chooseUnevenParts();
-    if (choice.sumsInScratch && choice.n >= kManyColumns && 2 * choice.k >= before.k)
+    if (choice.sumsInScratch)
       return;
-    isForSums = false;
+    aims.areSumsInScratch = false;
     block.counts = countsBefore;
     choice = before;
   }
@@ -188,7 +230,7 @@ private:
     if (order.size() < 2 || choice.panelsAcross)
       return;
     const std::size_t first = order[0], second = order[1];
-    if (block.counts[first] == dims.extent(first))
+    if (block.counts[first] == dims.extent(first) && !aims.areSumsInScratch)
       return;
     const int64_t count =
         countOfFullPanels(dims.extent(first), dims.extent(second), BlockCounts::kShortestRow,
@@ -432,8 +474,8 @@ private:
   BlockUse use;
   int64_t threads, enoughTasks, enoughSums;
   BatchCounts batch;
+  BlockAims aims;
   bool mayPackRight = true;
-  bool isForSums = false;    ///< blocks have shorter sums and more rows, for sums in scratch
   bool isCutForTeam = false; ///< blocks had too few tasks
   BlockCounts block;
   BlockChoice choice;

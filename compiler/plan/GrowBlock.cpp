@@ -45,36 +45,39 @@ constexpr int64_t kLeastBatchK = 128, kLeastBatchN = 256;
 
 class Grower {
 public:
-  Grower(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes, bool isForSums,
-         BlockCounts &block)
-      : dims(dims), limits(limits), elementBytes(elementBytes), isForSums(isForSums), block(block),
+  Grower(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
+         const BlockAims &aims, BlockCounts &block)
+      : dims(dims), limits(limits), elementBytes(elementBytes), aims(aims), block(block),
         batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)} {}
 
   BatchCounts grow() {
-    // A block of L that is transposed on its way must have room for rows of both sides.
-    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
+    // A block of L that is transposed on its way must have room for rows of both sides. For sums in
+    // scratch it has many, so that R is packed less often.
+    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns || aims.areSumsInScratch;
     int64_t leftElements =
         (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
     int64_t mostK = longestSums();
-    if (isForSums)
-      mostK = std::min(mostK, limits.leftBytes / elementBytes / BlockLimits::kLongSideOfSums);
+    if (aims.areSumsInScratch)
+      mostK = std::min(mostK, kLeastK);
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast =
         std::max({rowsOfLeft(), rowsToFill(dims, limits), block.sizeOf(DimClass::M)});
     const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
-    growRows(DimClass::K, {Role::B, Role::A}, sums);
-    block.growRuns(DimClass::K, {Role::B, Role::A}, kRunBytes / elementBytes, sums);
-    block.fill(DimClass::K, Role::B, sums, {kStepK});
+    const Role first = aims.sumsAlong, second = first == Role::A ? Role::B : Role::A;
+    growRows(DimClass::K, {first, second}, sums);
+    block.growRuns(DimClass::K, {first, second}, kRunBytes / elementBytes, sums);
+    block.fill(DimClass::K, first, sums, {kStepK});
     const int64_t k = block.sizeOf(DimClass::K);
     const int64_t rows = std::max(leftElements / k, limits.panelRows);
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps(limits));
     // Sums in scratch stay in the third-level cache, too.
-    const int64_t inColumn = isForSums ? std::max(k, block.sizeOf(DimClass::M)) : k;
-    const int64_t columns = std::clamp(
-        limits.rightBytes / elementBytes / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
+    const int64_t room = (aims.areSumsInScratch ? 2 : 1) * limits.rightBytes / elementBytes;
+    const int64_t inColumn = aims.areSumsInScratch ? k + block.sizeOf(DimClass::M) : k;
+    const int64_t columns =
+        std::clamp(room / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
     growRows(DimClass::N, {Role::C, Role::B}, columns);
     block.growRuns(DimClass::N, {Role::C, Role::B}, kRunBytes / elementBytes, columns);
     block.fill(DimClass::N, Role::C, columns, {tiles::kStepN});
@@ -196,7 +199,7 @@ private:
   const WorkDims &dims;
   const BlockLimits &limits;
   int64_t elementBytes;
-  bool isForSums;
+  BlockAims aims;
   BlockCounts &block;
   BatchCounts batch;
 };
@@ -204,8 +207,8 @@ private:
 } // namespace
 
 BatchCounts growBlock(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
-                      bool isForSums, BlockCounts &block) {
-  return Grower(dims, limits, elementBytes, isForSums, block).grow();
+                      const BlockAims &aims, BlockCounts &block) {
+  return Grower(dims, limits, elementBytes, aims, block).grow();
 }
 
 } // namespace einsumc

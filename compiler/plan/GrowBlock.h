@@ -23,11 +23,16 @@ inline BlockCounts::Steps rowSteps(const BlockLimits &limits) {
   return {limits.panelRows, limits.lanes()};
 }
 
+/// What blocks are grown for.
+struct BlockAims {
+  bool areSumsInScratch = false; ///< short sums and many rows
+  Role sumsAlong = Role::B;      ///< the operand that has the longer runs of sums
+};
+
 /// Grows a block of one index of each dim to what the caches have room for: parts of dims of all
 /// classes that make long runs, then long sums, rows of L and columns of R.
-/// \param isForSums blocks have shorter sums and more rows, for sums in scratch
 BatchCounts growBlock(const WorkDims &dims, const BlockLimits &limits, int64_t elementBytes,
-                      bool isForSums, BlockCounts &block);
+                      const BlockAims &aims, BlockCounts &block);
 
 } // namespace einsumc
 
