@@ -54,7 +54,7 @@ constexpr int64_t kUsualScratch = 3, kLargeScratch = 6;
 constexpr double kClearly = 0.9;
 /// The share of the usual packed blocks' time that those for smaller caches must take at most.
 constexpr double kMuchFaster = 0.8;
-/// The same for those that leave fewer tasks to each thread.
+/// The same for those that leave fewer tasks to each thread, or have sums of other lengths.
 constexpr double kFaster = 0.98;
 
 class Chooser {
@@ -85,7 +85,6 @@ public:
       }
     }
     choosePacked();
-    chooseLargerSums();
     chooseSumsAlongLeft();
     chooseLargerTasks();
     chooseSmaller();
@@ -100,56 +99,61 @@ public:
   }
 
 private:
-  /// One with the same aims that has chosen nothing.
+  /// One for as many tasks and the same caches that has chosen nothing but along which operand sums
+  /// go.
   Chooser another() const {
     Chooser other(dims, type, machine, use);
-    other.aims = aims;
+    other.limits = limits;
+    other.enoughTasks = enoughTasks;
+    other.aims.sumsAlong = aims.sumsAlong;
     return other;
+  }
+
+  /// Takes what another one has chosen.
+  void take(const Chooser &other) {
+    choice = other.choice;
+    aims.sumsAlong = other.aims.sumsAlong;
+    isCutForTeam = other.isCutForTeam;
   }
 
   void choosePacked() {
     chooseUnevenParts();
-    if (!choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened)
-      lengthenRows();
     if (choice.sumsInScratch)
       fillPanelsOfSums();
     evenParts(&Chooser::completePacked);
     if (choice.packsLeft && !choice.panelsAcross && choice.columnTogether == 0)
       takeWholePanels();
+    chooseRowsOfSums();
   }
 
-  /// Takes more rows of sums that add up in scratch anyway if that is faster, as operands are
-  /// packed less often.
-  void chooseLargerSums() {
-    if (!choice.sumsInScratch || aims.areSumsInScratch || !packsAgain(choice))
+  /// Takes many rows and short sums if these then add up in scratch, or do so anyway and operands
+  /// are packed less often, which has to be faster.
+  void chooseRowsOfSums() {
+    if (aims.areSumsInScratch || choice.sumsInParallel)
+      return;
+    const bool addOften =
+        !choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened;
+    if (!addOften && !(choice.sumsInScratch && packsAgain(choice)))
       return;
     Chooser other = another();
     other.aims.areSumsInScratch = true;
     other.choosePacked();
-    if (other.choice.sumsInScratch)
-      takeIfFaster(other);
+    if (other.choice.sumsInScratch && (addOften || isFaster(other.choice, choice, kFaster)))
+      take(other);
   }
 
   /// Takes sums along L's rows rather than R's if that is faster, as L is packed for each block of
-  /// R, or is larger.
+  /// R, or is much larger.
   void chooseSumsAlongLeft() {
-    constexpr double kLarger = 2;
-    const bool isLarger = dims.elements(Role::A) >= kLarger * dims.elements(Role::B);
-    if (choice.kBlocks == 1 || !(isLarger || packsAgain(choice)))
+    constexpr double kMuchLarger = 2;
+    const bool isLarger = dims.elements(Role::A) >= kMuchLarger * dims.elements(Role::B);
+    if (choice.kBlocks == 1 || block.onlyDim(DimClass::K) || !(isLarger || packsAgain(choice)))
       return;
     Chooser other = another();
     other.aims.sumsAlong = Role::A;
     other.choosePacked();
-    takeIfFaster(other);
-  }
-
-  /// Takes what another chooser has chosen if that is faster.
-  void takeIfFaster(const Chooser &other) {
-    if (costOf(other.choice).seconds() >= kFaster * costOf(choice).seconds())
-      return;
-    choice = other.choice;
-    aims = other.aims;
-    isCutForTeam = other.isCutForTeam;
+    if (isFaster(other.choice, choice, kFaster))
+      take(other);
   }
 
   /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
@@ -209,28 +213,15 @@ private:
            (aims.areSumsInScratch || !areTilesInPlace(dims, type, machine, choice));
   }
 
-  /// Takes more rows and shorter sums if these may then add up in scratch.
-  void lengthenRows() {
-    const DimCounts countsBefore = block.counts;
-    const BlockChoice before = choice;
-    aims.areSumsInScratch = true;
-    block.counts.assign(dims.size(), 1);
-    chooseUnevenParts();
-    if (choice.sumsInScratch)
-      return;
-    aims.areSumsInScratch = false;
-    block.counts = countsBefore;
-    choice = before;
-  }
-
   /// Cuts the dim along which C is written so that panels of the next one are full: in scratch,
-  /// runs of C do not matter to kernels.
+  /// runs of C do not matter to kernels. One that is whole is only cut if that is faster.
   void fillPanelsOfSums() {
     const DimIndices order = dimsOfTask(dims, DimClass::M, choice.rowsAsIn, choice.taskCounts);
     if (order.size() < 2 || choice.panelsAcross)
       return;
     const std::size_t first = order[0], second = order[1];
-    if (block.counts[first] == dims.extent(first) && !aims.areSumsInScratch)
+    const bool isWhole = block.counts[first] == dims.extent(first);
+    if (isWhole && !aims.areSumsInScratch)
       return;
     const int64_t count =
         countOfFullPanels(dims.extent(first), dims.extent(second), BlockCounts::kShortestRow,
@@ -240,7 +231,13 @@ private:
     DimCounts filled = block.counts;
     filled[first] = count;
     filled[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
+    const DimCounts countsBefore = block.counts;
+    const BlockChoice before = choice;
     changeCounts(filled);
+    if (!isWhole || isFaster(choice, before, 1))
+      return;
+    block.counts = countsBefore;
+    choice = before;
   }
 
   /// Takes other counts, unless sums would no longer add up where those before were chosen for.
@@ -318,8 +315,12 @@ private:
 
   /// Takes other blocks if they take less than a share of the time.
   void takeIfFaster(BlockChoice &taken, const BlockChoice &other, double share) const {
-    if (costOf(other).seconds() < share * costOf(taken).seconds())
+    if (isFaster(other, taken, share))
       taken = other;
+  }
+
+  bool isFaster(const BlockChoice &other, const BlockChoice &than, double share) const {
+    return costOf(other).seconds() < share * costOf(than).seconds();
   }
 
   /// \param eighths of the second-level cache for all blocks of a task together

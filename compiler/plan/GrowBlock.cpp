@@ -51,14 +51,15 @@ public:
         batch{DimCounts(dims.size(), 1), DimCounts(dims.size(), 1)} {}
 
   BatchCounts grow() {
-    // A block of L that is transposed on its way must have room for rows of both sides. For sums in
-    // scratch it has many, so that R is packed less often.
-    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns || aims.areSumsInScratch;
-    int64_t leftElements =
-        (isStreamed ? limits.streamedLeftBytes : limits.leftBytes) / elementBytes;
+    // A block of L that is transposed on its way must have room for rows of both sides.
+    const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
+    const int64_t leftBytes = aims.areSumsInScratch ? limits.leftBytesOfSums
+                              : isStreamed          ? limits.streamedLeftBytes
+                                                    : limits.leftBytes;
+    int64_t leftElements = leftBytes / elementBytes;
     int64_t mostK = longestSums();
     if (aims.areSumsInScratch)
-      mostK = std::min(mostK, kLeastK);
+      mostK = std::min({mostK, kLeastK, leftElements / BlockLimits::kLongSideOfSums});
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast =
@@ -74,7 +75,8 @@ public:
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps(limits));
     // Sums in scratch stay in the third-level cache, too.
-    const int64_t room = (aims.areSumsInScratch ? 2 : 1) * limits.rightBytes / elementBytes;
+    const int64_t room =
+        (aims.areSumsInScratch ? limits.bytesOfSums : limits.rightBytes) / elementBytes;
     const int64_t inColumn = aims.areSumsInScratch ? k + block.sizeOf(DimClass::M) : k;
     const int64_t columns =
         std::clamp(room / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
