@@ -147,7 +147,8 @@ private:
   void chooseSumsAlongLeft() {
     constexpr double kMuchLarger = 2;
     const bool isLarger = dims.elements(Role::A) >= kMuchLarger * dims.elements(Role::B);
-    if (choice.kBlocks == 1 || block.onlyDim(DimClass::K) || !(isLarger || packsAgain(choice)))
+    const bool areSeveral = dims.bySpeed(DimClass::K, Role::A).size() > 1;
+    if (choice.kBlocks == 1 || !areSeveral || !(isLarger || packsAgain(choice)))
       return;
     Chooser other = another();
     other.aims.sumsAlong = Role::A;

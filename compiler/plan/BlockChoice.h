@@ -71,12 +71,11 @@ struct BlockLimits {
   int64_t streamedLeftBytes = 0; ///< the same where kernels go through it only once or twice
   int64_t rightBytes = 0;        ///< of R, which is streamed from the third-level cache
   int64_t leftBytesOfSums = 0;   ///< of L whose sums add up in scratch: with many rows
-  int64_t bytesOfSums = 0;      ///< of these sums and R, which stay in the third-level cache with L
-  int64_t wholeRightBytes = 0;  ///< of all of R if it passes by there for every tile of L
-  bool isRightFar = false;      ///< the third-level cache is as slow as memory
-  int64_t threads = 1;          ///< that have each their own packed R
-  int64_t panelRows = 0;        ///< elements along m of a panel of packed L
-  bool hasFewRegisters = false; ///< for sums: packed R is rather in panels, too
+  int64_t wholeRightBytes = 0;   ///< of all of R if it passes by there for every tile of L
+  bool isRightFar = false;       ///< the third-level cache is as slow as memory
+  int64_t threads = 1;           ///< that have each their own packed R
+  int64_t panelRows = 0;         ///< elements along m of a panel of packed L
+  bool hasFewRegisters = false;  ///< for sums: packed R is rather in panels, too
   /// Elements of the result along n with which L is streamed.
   static constexpr int64_t kFewColumns = 96;
   /// Elements of a block along m: beyond these, longer ones gain nothing.

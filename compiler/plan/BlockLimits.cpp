@@ -26,9 +26,9 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
   // The last level is shared.
   const int64_t shared = machine.caches.empty() ? 0 : machine.caches.back().bytes / machine.threads;
   rightBytes = std::clamp(shared / 2, 4 * leftBytes, 8 * leftBytes);
-  const bool holdsSums = hasFastLast && shared >= streamedLeftBytes + 2 * rightBytes;
-  leftBytesOfSums = holdsSums ? streamedLeftBytes : leftBytes;
-  bytesOfSums = holdsSums ? 2 * rightBytes : rightBytes;
+  // There, sums and R take twice as much as R alone.
+  leftBytesOfSums =
+      hasFastLast && shared >= streamedLeftBytes + 2 * rightBytes ? streamedLeftBytes : leftBytes;
   wholeRightBytes = hasFastLast && machine.caches.size() >= 3 ? shared / 2 : 0;
   threads = machine.threads;
   panelRows = tiles::kPanelVectors * machine.vectorBytes / elementBytes;
@@ -37,8 +37,8 @@ BlockLimits::BlockLimits(const Machine &machine, int64_t elementBytes) {
 }
 
 void BlockLimits::divide(int64_t parts) {
-  for (int64_t *bytes : {&leftBytes, &streamedLeftBytes, &rightBytes, &leftBytesOfSums,
-                         &bytesOfSums, &wholeRightBytes})
+  for (int64_t *bytes :
+       {&leftBytes, &streamedLeftBytes, &rightBytes, &leftBytesOfSums, &wholeRightBytes})
     *bytes /= parts;
 }
 

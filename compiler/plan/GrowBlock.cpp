@@ -75,8 +75,7 @@ public:
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps(limits));
     // Sums in scratch stay in the third-level cache, too.
-    const int64_t room =
-        (aims.areSumsInScratch ? limits.bytesOfSums : limits.rightBytes) / elementBytes;
+    const int64_t room = (aims.areSumsInScratch ? 2 : 1) * limits.rightBytes / elementBytes;
     const int64_t inColumn = aims.areSumsInScratch ? k + block.sizeOf(DimClass::M) : k;
     const int64_t columns =
         std::clamp(room / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);
