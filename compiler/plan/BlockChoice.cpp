@@ -215,14 +215,13 @@ private:
   }
 
   /// Cuts the dim along which C is written so that panels of the next one are full: in scratch,
-  /// runs of C do not matter to kernels. One that is whole is only cut if that is faster.
+  /// runs of C do not matter to kernels. One that is whole stays so unless there are many rows.
   void fillPanelsOfSums() {
     const DimIndices order = dimsOfTask(dims, DimClass::M, choice.rowsAsIn, choice.taskCounts);
     if (order.size() < 2 || choice.panelsAcross)
       return;
     const std::size_t first = order[0], second = order[1];
-    const bool isWhole = block.counts[first] == dims.extent(first);
-    if (isWhole && !aims.areSumsInScratch)
+    if (block.counts[first] == dims.extent(first) && !aims.areSumsInScratch)
       return;
     const int64_t count =
         countOfFullPanels(dims.extent(first), dims.extent(second), BlockCounts::kShortestRow,
@@ -232,13 +231,7 @@ private:
     DimCounts filled = block.counts;
     filled[first] = count;
     filled[second] = std::min(dims.extent(second), roundUp(ceilDiv(rows, count), inPanel));
-    const DimCounts countsBefore = block.counts;
-    const BlockChoice before = choice;
     changeCounts(filled);
-    if (!isWhole || isFaster(choice, before, 1))
-      return;
-    block.counts = countsBefore;
-    choice = before;
   }
 
   /// Takes other counts, unless sums would no longer add up where those before were chosen for.
