@@ -109,7 +109,7 @@ private:
     return other;
   }
 
-  /// Takes what another one has chosen.
+  /// Takes what another one has chosen. This one's block stays as it is: it is not cut any more.
   void take(const Chooser &other) {
     choice = other.choice;
     aims.sumsAlong = other.aims.sumsAlong;
@@ -129,7 +129,7 @@ private:
   /// Takes many rows and short sums if these then add up in scratch, or do so anyway and operands
   /// are packed less often, which has to be faster.
   void chooseRowsOfSums() {
-    if (aims.areSumsInScratch || choice.sumsInParallel)
+    if (aims.areSumsInScratch)
       return;
     const bool addOften =
         !choice.sumsInScratch && shouldSumInScratch() && choice.k <= kMostShortened;
