@@ -86,6 +86,7 @@ public:
     }
     choosePacked();
     chooseSumsAlongLeft();
+    chooseFullVectors();
     chooseLargerTasks();
     chooseSmaller();
     if (const auto inPlace = blocksInPlace())
@@ -106,6 +107,7 @@ private:
     other.limits = limits;
     other.enoughTasks = enoughTasks;
     other.aims.sumsAlong = aims.sumsAlong;
+    other.aims.fullVectors = aims.fullVectors;
     return other;
   }
 
@@ -113,6 +115,7 @@ private:
   void take(const Chooser &other) {
     choice = other.choice;
     aims.sumsAlong = other.aims.sumsAlong;
+    aims.fullVectors = other.aims.fullVectors;
     isCutForTeam = other.isCutForTeam;
   }
 
@@ -157,6 +160,19 @@ private:
       take(other);
   }
 
+  /// Takes more rows, with a little more room, if panels across dims have fuller vectors then, and
+  /// that is faster without shorter runs.
+  void chooseFullVectors() {
+    constexpr double kFuller = 0.98;
+    if (!choice.panelsAcross || limits.fullness(choice.m) >= kFuller)
+      return;
+    Chooser other = another();
+    other.aims.fullVectors = kFuller;
+    other.choosePacked();
+    if (hasSuchRuns(other.choice) && isFaster(other.choice, choice, kFaster))
+      take(other);
+  }
+
   /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
   /// an operand is packed less often, without shorter runs.
   void chooseLargerTasks() {
@@ -183,7 +199,8 @@ private:
     }
   }
 
-  /// Whether other blocks have as long runs of all tensors, in batches of as many products.
+  /// Whether other blocks have as long runs of all tensors, or long ones, in batches of as many
+  /// products.
   bool hasSuchRuns(const BlockChoice &other) const {
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
       if (dims[dim].dimClass == DimClass::C && other.counts[dim] != choice.counts[dim])
@@ -193,7 +210,8 @@ private:
   }
 
   bool hasSuchRun(Role role, const BlockChoice &other, const BlockChoice &than) const {
-    return dims.run(role, other.counts) >= dims.run(role, than.counts);
+    const double longRun = toDouble(copies::kRunBytes) / toDouble(elementBytes);
+    return dims.run(role, other.counts) >= std::min(longRun, dims.run(role, than.counts));
   }
 
   void chooseUnevenParts() {
@@ -355,11 +373,8 @@ private:
   /// long.
   void takeLines(BlockChoice &taken, const BlockChoice &inLines) const {
     constexpr int64_t kFewSums = 64;
-    const auto isReadAsWell = [&](Role role) {
-      const double bytes = dims.run(role, inLines.counts) * toDouble(elementBytes);
-      return bytes >= toDouble(copies::kRunBytes) || hasSuchRun(role, inLines, taken);
-    };
-    const bool isSure = inLines.k <= kFewSums && isReadAsWell(Role::A) && isReadAsWell(Role::B);
+    const bool isSure = inLines.k <= kFewSums && hasSuchRun(Role::A, inLines, taken) &&
+                        hasSuchRun(Role::B, inLines, taken);
     takeIfFaster(taken, inLines, isSure ? 1 : kClearly);
   }
 
@@ -442,7 +457,8 @@ private:
   void shrinkForTeam() {
     while (block.tasks() < enoughTasks)
       if (!halveBatch(batch.runs) &&
-          !block.halve(DimClass::M, Role::A, std::max(limits.panelRows, rowsToFill(dims, limits)),
+          !block.halve(DimClass::M, Role::A,
+                       std::max(limits.panelRows, rowsToFill(dims, limits, aims.fullVectors)),
                        rowSteps(limits)) &&
           !block.halve(DimClass::N, Role::B, BlockLimits::kLeastN, {tiles::kStepN}))
         return;

@@ -110,9 +110,11 @@ int64_t BlockCounts::partOf(std::size_t dim, int64_t most, const Steps &steps) c
   constexpr int64_t kShortUnit = 8;
   const int64_t extent = dims.extent(dim), part = ceilDiv(extent, ceilDiv(extent, most));
   const DimClass dimClass = dims[dim].dimClass;
-  // Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim.
+  // Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim: of
+  // columns the fastest with enough of them.
   const bool isSumOfSeveral = dimClass == DimClass::K && sizeOf(dimClass) > counts[dim];
-  if (part == extent || isSumOfSeveral)
+  const bool areColumnsFull = dimClass == DimClass::N && columnsBefore(dim) >= steps.step;
+  if (part == extent || isSumOfSeveral || areColumnsFull)
     return part;
   const bool isShort = part < steps.step; // Fewer parts are worth more than multiples of the step.
   const int64_t share = isShort ? 10 : 9;
@@ -130,6 +132,16 @@ int64_t BlockCounts::partOf(std::size_t dim, int64_t most, const Steps &steps) c
       uneven >= kFew * steps.vector && 10 * vectorsIn(extent, uneven, steps.vector) <=
                                            kWorthTenths * vectorsIn(extent, best, steps.vector);
   return isWorth ? uneven : best;
+}
+
+int64_t BlockCounts::columnsBefore(std::size_t dim) const {
+  int64_t product = 1;
+  for (const std::size_t faster : dims.bySpeed(DimClass::N, Role::C)) {
+    if (faster == dim)
+      break;
+    product *= counts[faster];
+  }
+  return product;
 }
 
 int64_t BlockCounts::sizeOf(DimClass dimClass) const {

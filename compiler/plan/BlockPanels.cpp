@@ -20,9 +20,8 @@ namespace {
 /// The rows of a panel should be multiples of a vector's length, in elements.
 constexpr int64_t kStepPanel = 8;
 
-/// The share of the lanes of vectors that are full enough where a block's shape is at stake; how
-/// much more of them must be full for panels across dims.
-constexpr double kFullBlock = 0.95, kFuller = 0.04;
+/// How much more of the lanes of vectors must be full for panels across dims.
+constexpr double kFuller = 0.04;
 /// With shorter sums, results that cross dims cost more than full vectors gain; so many indices of
 /// a dim at least lie next to each other in panels across dims.
 constexpr int64_t kSumsAcross = 192, kLeastAcross = 16;
@@ -107,17 +106,17 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
   return best;
 }
 
-int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits) {
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full) {
   constexpr int64_t kMostRows = 4;
   const auto first = dimOfPanelsAcross(dims);
   if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
     return 1;
   const int64_t length = dims.extent(*first);
   const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
-  if (most < 2 || limits.fullness(length) >= kFullBlock || length > BlockLimits::kMostM / kMostRows)
+  if (most < 2 || limits.fullness(length) >= full || length > BlockLimits::kMostM / kMostRows)
     return 1;
   int64_t rows = 2;
-  while (rows < most && limits.fullness(rows * length) < kFullBlock)
+  while (rows < most && limits.fullness(rows * length) < full)
     ++rows;
   return rows * length;
 }

@@ -6,8 +6,6 @@
 
 #include "compiler/plan/GrowBlock.h"
 
-#include "compiler/plan/BlockPanels.h"
-
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
@@ -57,13 +55,15 @@ public:
                               : isStreamed          ? limits.streamedLeftBytes
                                                     : limits.leftBytes;
     int64_t leftElements = leftBytes / elementBytes;
+    if (aims.fullVectors > kFullEnough)
+      leftElements += leftElements / 8;
     int64_t mostK = longestSums();
     if (aims.areSumsInScratch)
       mostK = std::min({mostK, kLeastK, leftElements / BlockLimits::kLongSideOfSums});
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
-    const int64_t rowsAtLeast =
-        std::max({rowsOfLeft(), rowsToFill(dims, limits), block.sizeOf(DimClass::M)});
+    const int64_t rowsAtLeast = std::max(
+        {rowsOfLeft(), rowsToFill(dims, limits, aims.fullVectors), block.sizeOf(DimClass::M)});
     const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     const Role first = aims.sumsAlong, second = first == Role::A ? Role::B : Role::A;
     growRows(DimClass::K, {first, second}, sums);
