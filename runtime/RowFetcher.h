@@ -31,9 +31,12 @@ template <class T> struct FetchedRows {
   std::size_t pieceCount = 0;
 };
 
-/// Fetches rows of A into the second-level cache, one after the other, and columns of C, a few
-/// lines at a time, while other tiles are multiplied. A row of several tiles is fetched from end
-/// to end: memory gives rows of 24 lines a quarter faster than those of six (Cascade Lake).
+/// Fetches rows of A, one after the other, and columns of C, a few lines at a time, while other
+/// tiles are multiplied; into the nearest cache, from where the next one has what does not fit: of
+/// what is fetched into that one alone, loads on Zen 5 wait for much all the same in every other
+/// run of a program, by the pages of memory that hold its instructions. A row of several tiles is
+/// fetched from end to end: memory gives rows of 24 lines a quarter faster than those of six
+/// (Cascade Lake).
 template <class T> class RowFetcher {
 public:
   /// Nothing to fetch.
@@ -120,7 +123,7 @@ private:
       if constexpr (ForWriting)
         prefetchToWrite(reinterpret_cast<const void *>(line));
       else
-        prefetch(reinterpret_cast<const void *>(line));
+        prefetchToUse(reinterpret_cast<const void *>(line));
   }
 
   std::uintptr_t end = 0, rest = 0; ///< of the row that was begun, and its bytes that are left
