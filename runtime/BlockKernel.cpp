@@ -84,8 +84,12 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   // many times as many as go.
   const int64_t run =
       areColumnsTogether && mayTilesEndRuns() ? std::min(sideN.runLength(0), kMostN) : 1;
-  Panels columns = {.longest = kMostN / run * run,
-                    .multiple = run > 1 && run < kMostN ? run : kStepN,
+  const bool isByBlocks = shouldGoByBlocks();
+  tilesTogether = isByBlocks ? kMostN / kPanelColumns : 1;
+  Panels columns = {.longest = isByBlocks ? kPanelColumns : kMostN / run * run,
+                    .multiple = isByBlocks                ? kPanelColumns
+                                : run > 1 && run < kMostN ? run
+                                                          : kStepN,
                     .inRuns = inRuns || run == kMostN,
                     .listsOffsets = spread != Spread::Runs};
   if (format.bInPanels && format.bPanelDims < sideN.dims.size()) {
@@ -195,6 +199,14 @@ template <class T> typename BlockKernel<T>::Spread BlockKernel<T>::chooseSpread(
   return rows * columns <= kFewElements ? Spread::Pieces : Spread::Runs;
 }
 
+/// Whether tiles of long sums that are added to C have the columns of one block in registers, so
+/// that each fetches the next one's part of C: a processor has few places for lines on their way.
+template <class T> bool BlockKernel<T>::shouldGoByBlocks() const {
+  constexpr int64_t kLongSums = 512; // A call takes nothing then.
+  return result == Result::Direct && format.accumulates && !isInScratch() && !format.bInPanels &&
+         sideK.elements(0) >= kLongSums && sideM.elements(0) >= kStepM<T>;
+}
+
 template <class T> void BlockKernel<T>::fetchKernels() {
   TileShape shape;
   shape.aM = 1;
@@ -273,28 +285,33 @@ void BlockKernel<T>::multiply(const T *a, const T *b, T *c, std::size_t variantM
                                 false);
     return;
   }
-  for (std::size_t j = 0; j < tilesN.size(); ++j)
-    for (std::size_t i = 0; i < tilesM.size(); ++i) {
-      const Tile &tileM = tilesM[i], &tileN = tilesN[j];
-      const T *const tileA = a + tileM.at;
-      const T *const tileB = b + tileN.at * apartB;
-      T *const tileC = c + tileM.toC + tileN.toC;
-      switch (result) {
-      case Result::Direct:
-        if (i + 1 < tilesM.size())
-          prefetch(c, tilesM[i + 1], tileN);
-        else if (j + 1 < tilesN.size())
-          prefetch(c, tilesM[0], tilesN[j + 1]);
-        kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
-        break;
-      case Result::Buffered:
-        multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
-        break;
-      case Result::PastCaches:
-        multiplyPastCaches(tileA, tileB, tileC, tileM, tileN, tileK);
-        break;
+  for (std::size_t from = 0; from < tilesN.size(); from += tilesTogether) {
+    const std::size_t end = std::min(from + tilesTogether, tilesN.size());
+    for (std::size_t i = 0; i < tilesM.size(); ++i)
+      for (std::size_t j = from; j < end; ++j) {
+        const Tile &tileM = tilesM[i], &tileN = tilesN[j];
+        const T *const tileA = a + tileM.at;
+        const T *const tileB = b + tileN.at * apartB;
+        T *const tileC = c + tileM.toC + tileN.toC;
+        switch (result) {
+        case Result::Direct:
+          if (j + 1 < end)
+            prefetch(c, tileM, tilesN[j + 1]);
+          else if (i + 1 < tilesM.size())
+            prefetch(c, tilesM[i + 1], tilesN[from]);
+          else if (end < tilesN.size())
+            prefetch(c, tilesM[0], tilesN[end]);
+          kernel(tileM, tileN, tileK, accumulate)(tileA, tileB, tileC);
+          break;
+        case Result::Buffered:
+          multiplyThroughBuffer(tileA, tileB, c, tileM, tileN, tileK, accumulate);
+          break;
+        case Result::PastCaches:
+          multiplyPastCaches(tileA, tileB, tileC, tileM, tileN, tileK);
+          break;
+        }
       }
-    }
+  }
 }
 
 /// Tells kernels for columns of C where packed blocks lie.

@@ -5,9 +5,7 @@
 // Blocks of some vectors of m by some columns of n are summed over k in registers. A processor
 // waits for memory with all of its loads or none of them: it has few places for lines on their way,
 // and what is fetched in a burst keeps the product from its operands. So some lines of the tiles
-// that come next are fetched every few steps of the sums, spread evenly over the product, and into
-// the second-level cache: on AMD's Zen 4 the places of the first one are enough for half of what
-// memory gives a core, and what does not get one is not fetched at all.
+// that come next are fetched every few steps of the sums, spread evenly over the product.
 //
 //===------------------------------------------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 #define EINSUMC_RUNTIME_ROWFETCHER_H
 
 #include "EvenPieces.h"
+#include "FetchTarget.h"
 #include "Prefetch.h"
 
 #include "einsumc/FetchingKernel.h"
@@ -32,9 +33,7 @@ template <class T> struct FetchedRows {
 };
 
 /// Fetches rows of A, one after the other, and columns of C, a few lines at a time, while other
-/// tiles are multiplied; into the nearest cache, from where the next one has what does not fit: of
-/// what is fetched into that one alone, loads on Zen 5 wait for much all the same in every other
-/// run of a program, by the pages of memory that hold its instructions. A row of several tiles is
+/// tiles are multiplied (into which cache: fetchesIntoNearestCache). A row of several tiles is
 /// fetched from end to end: memory gives rows of 24 lines a quarter faster than those of six
 /// (Cascade Lake).
 template <class T> class RowFetcher {
@@ -94,6 +93,7 @@ public:
   }
 
 private:
+  static inline const bool isNear = fetchesIntoNearestCache();
   static constexpr std::uintptr_t kBytesAtOnce = kBytesOfTileRow, kLine = copies::kLineBytes;
 
   /// A line in which more of the row begins comes with that.
@@ -117,13 +117,20 @@ private:
 
   static std::uintptr_t lineOf(std::uintptr_t at) { return at / kLine * kLine; }
 
+  [[gnu::always_inline]] static void prefetchRow(const void *line) {
+    if (isNear)
+      prefetchToUse(line);
+    else
+      prefetch(line);
+  }
+
   template <bool ForWriting>
   [[gnu::always_inline]] static void fetchLines(std::uintptr_t at, std::uintptr_t till) {
     for (std::uintptr_t line = lineOf(at); line < till; line += kLine)
       if constexpr (ForWriting)
         prefetchToWrite(reinterpret_cast<const void *>(line));
       else
-        prefetchToUse(reinterpret_cast<const void *>(line));
+        prefetchRow(reinterpret_cast<const void *>(line));
   }
 
   std::uintptr_t end = 0, rest = 0; ///< of the row that was begun, and its bytes that are left

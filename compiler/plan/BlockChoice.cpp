@@ -100,14 +100,12 @@ public:
   }
 
 private:
-  /// One for as many tasks and the same caches that has chosen nothing but along which operand sums
-  /// go.
+  /// One for as many tasks, the same caches and aims that has chosen nothing else.
   Chooser another() const {
     Chooser other(dims, type, machine, use);
     other.limits = limits;
     other.enoughTasks = enoughTasks;
-    other.aims.sumsAlong = aims.sumsAlong;
-    other.aims.fullVectors = aims.fullVectors;
+    other.aims = aims;
     return other;
   }
 
@@ -115,7 +113,7 @@ private:
   void take(const Chooser &other) {
     choice = other.choice;
     aims.sumsAlong = other.aims.sumsAlong;
-    aims.fullVectors = other.aims.fullVectors;
+    aims.areVectorsFuller = other.aims.areVectorsFuller;
     isCutForTeam = other.isCutForTeam;
   }
 
@@ -160,21 +158,22 @@ private:
       take(other);
   }
 
-  /// Takes more rows, with a little more room, if panels across dims have fuller vectors then, and
-  /// that is faster without shorter runs.
+  /// Takes other rows, with a little more room, if panels across dims have fuller vectors then, and
+  /// that is faster.
   void chooseFullVectors() {
-    constexpr double kFuller = 0.98;
-    if (!choice.panelsAcross || limits.fullness(choice.m) >= kFuller)
+    if (!choice.panelsAcross || limits.fullness(choice.m) == 1)
       return;
     Chooser other = another();
-    other.aims.fullVectors = kFuller;
+    other.aims.areVectorsFuller = true;
     other.choosePacked();
-    if (hasSuchRuns(other.choice) && isFaster(other.choice, choice, kFaster))
+    const bool areFuller =
+        other.choice.panelsAcross && limits.fullness(other.choice.m) > limits.fullness(choice.m);
+    if (areFuller && hasSuchRuns(other.choice) && isFaster(other.choice, choice, kFaster))
       take(other);
   }
 
   /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
-  /// an operand is packed less often, without shorter runs.
+  /// an operand is packed less often, without short runs.
   void chooseLargerTasks() {
     if (!isCutForTeam || !packsAgain(choice))
       return;
@@ -186,7 +185,7 @@ private:
   }
 
   /// Takes blocks for smaller caches if they are much faster, as an operand is packed less often,
-  /// without shorter runs.
+  /// without short runs.
   void chooseSmaller() {
     if (!packsAgain(choice) || isForOneThread(dims))
       return;
@@ -210,8 +209,8 @@ private:
   }
 
   bool hasSuchRun(Role role, const BlockChoice &other, const BlockChoice &than) const {
-    const double longRun = toDouble(copies::kRunBytes) / toDouble(elementBytes);
-    return dims.run(role, other.counts) >= std::min(longRun, dims.run(role, than.counts));
+    const double enough = toDouble(copies::kRunBytes) / toDouble(elementBytes);
+    return dims.run(role, other.counts) >= std::min(enough, dims.run(role, than.counts));
   }
 
   void chooseUnevenParts() {
@@ -458,7 +457,7 @@ private:
     while (block.tasks() < enoughTasks)
       if (!halveBatch(batch.runs) &&
           !block.halve(DimClass::M, Role::A,
-                       std::max(limits.panelRows, rowsToFill(dims, limits, aims.fullVectors)),
+                       std::max(limits.panelRows, rowsToFill(dims, limits, aims.areVectorsFuller)),
                        rowSteps(limits)) &&
           !block.halve(DimClass::N, Role::B, BlockLimits::kLeastN, {tiles::kStepN}))
         return;

@@ -113,8 +113,8 @@ int64_t BlockCounts::partOf(std::size_t dim, int64_t most, const Steps &steps) c
   // Sums of packed blocks go over all dims alike, rows and columns of kernels over one dim: of
   // columns the fastest with enough of them.
   const bool isSumOfSeveral = dimClass == DimClass::K && sizeOf(dimClass) > counts[dim];
-  const bool areColumnsFull = dimClass == DimClass::N && columnsBefore(dim) >= steps.step;
-  if (part == extent || isSumOfSeveral || areColumnsFull)
+  const bool hasEnoughBefore = dimClass == DimClass::N && columnsBefore(dim) >= steps.step;
+  if (part == extent || isSumOfSeveral || hasEnoughBefore)
     return part;
   const bool isShort = part < steps.step; // Fewer parts are worth more than multiples of the step.
   const int64_t share = isShort ? 10 : 9;

@@ -67,7 +67,7 @@ private:
   /// The length of parts of a dim, about at most so long: nearly equal ones, unless these leave
   /// much of vectors empty.
   int64_t partOf(std::size_t dim, int64_t most, const Steps &steps) const;
-  /// Columns that the dims of them have which are faster in C.
+  /// Columns of the block along the dims that are faster in C than this one.
   int64_t columnsBefore(std::size_t dim) const;
 
   const WorkDims &dims;

@@ -106,8 +106,10 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
   return best;
 }
 
-int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full) {
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, bool areFuller) {
   constexpr int64_t kMostRows = 4;
+  constexpr double kMostLanes = 0.95, kNearlyAll = 0.98;
+  const double full = areFuller ? kNearlyAll : kMostLanes;
   const auto first = dimOfPanelsAcross(dims);
   if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
     return 1;
@@ -115,10 +117,11 @@ int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full)
   const int64_t most = std::min(kMostRows, dims.extentOf(DimClass::M) / length);
   if (most < 2 || limits.fullness(length) >= full || length > BlockLimits::kMostM / kMostRows)
     return 1;
-  int64_t rows = 2;
-  while (rows < most && limits.fullness(rows * length) < full)
-    ++rows;
-  return rows * length;
+  int64_t best = 2;
+  for (int64_t rows = 3; rows <= most && limits.fullness(best * length) < full; ++rows)
+    if (limits.fullness(rows * length) > limits.fullness(best * length))
+      best = rows;
+  return best * length;
 }
 
 RunOfColumns runOfColumns(const WorkDims &dims, const DimCounts &counts) {

@@ -34,12 +34,10 @@ BlockPanels panelsOf(const WorkDims &dims, const BlockChoice &blocks, int64_t mo
 /// \param lanes of a vector
 int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t most, int64_t lanes);
 
-/// The share of the lanes that count as full.
-inline constexpr double kFullEnough = 0.95;
-
-/// Elements along m with which panels across dims have full vectors; 1: those along C's dim do.
-/// \param full the share of the lanes
-int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full = kFullEnough);
+/// Elements along m with which panels across dims have full vectors, or the fullest; 1: those along
+/// C's dim do.
+/// \param areFuller of nearly all lanes rather than most
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, bool areFuller);
 
 /// Neighbours in C that a block has: rows along m, and columns of them.
 struct RunOfColumns {

@@ -6,6 +6,8 @@
 
 #include "compiler/plan/GrowBlock.h"
 
+#include "compiler/plan/BlockPanels.h"
+
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
@@ -21,6 +23,8 @@ constexpr int64_t kEnoughBytesM = 512;
 constexpr int64_t kLeastK = BlockLimits::kLeastK, kLeastN = BlockLimits::kLeastN;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
+/// The part of its room that a block of L has more for rows that fill vectors.
+constexpr int64_t kMoreRoom = 8;
 /// What many sums are a multiple of.
 constexpr int64_t kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
@@ -55,15 +59,15 @@ public:
                               : isStreamed          ? limits.streamedLeftBytes
                                                     : limits.leftBytes;
     int64_t leftElements = leftBytes / elementBytes;
-    if (aims.fullVectors > kFullEnough)
-      leftElements += leftElements / 8;
+    if (aims.areVectorsFuller)
+      leftElements += leftElements / kMoreRoom;
     int64_t mostK = longestSums();
     if (aims.areSumsInScratch)
       mostK = std::min({mostK, kLeastK, leftElements / BlockLimits::kLongSideOfSums});
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast = std::max(
-        {rowsOfLeft(), rowsToFill(dims, limits, aims.fullVectors), block.sizeOf(DimClass::M)});
+        {rowsOfLeft(), rowsToFill(dims, limits, aims.areVectorsFuller), block.sizeOf(DimClass::M)});
     const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     const Role first = aims.sumsAlong, second = first == Role::A ? Role::B : Role::A;
     growRows(DimClass::K, {first, second}, sums);

@@ -9,7 +9,6 @@
 
 #include "compiler/plan/BlockChoice.h"
 #include "compiler/plan/BlockCounts.h"
-#include "compiler/plan/BlockPanels.h"
 #include "compiler/plan/WorkDims.h"
 
 namespace einsumc {
@@ -28,7 +27,7 @@ inline BlockCounts::Steps rowSteps(const BlockLimits &limits) {
 struct BlockAims {
   bool areSumsInScratch = false; ///< short sums and many rows
   Role sumsAlong = Role::B;      ///< the operand that has the longer runs of sums
-  double fullVectors = kFullEnough; ///< the share of the lanes of panels across dims
+  bool areVectorsFuller = false; ///< rows of panels across dims, with a little more room
 };
 
 /// Grows a block of one index of each dim to what the caches have room for: parts of dims of all

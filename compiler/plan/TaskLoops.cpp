@@ -135,7 +135,7 @@ llvm::SmallVector<int64_t> shorterParts(const WorkDims &dims, std::size_t dim, i
   constexpr int64_t kShortestRow = BlockCounts::kShortestRow;
   const bool isRow = llvm::any_of(std::array{Role::A, Role::B, Role::C},
                                   [&](Role role) { return dims.isUnit(role, dim); });
-  // Those that fill no vector are read in parts of lines in any case.
+  // Rows of less than a vector, which take one in any case, may be somewhat shorter.
   const int64_t row = count < vector ? ceilDiv(3 * count, 4) : std::min(kShortestRow, count);
   const int64_t least = std::max(ceilDiv(count, 2), isRow ? row : 1);
   constexpr std::size_t kMost = 24; // The ones after them are hardly different.

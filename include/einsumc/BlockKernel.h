@@ -196,6 +196,7 @@ private:
   /// of a few rows; by packets of rows if columns are neighbours in C.
   enum class Spread : uint8_t { Runs, Pieces, Packets };
   Spread chooseSpread() const;
+  bool shouldGoByBlocks() const;
   /// Whether tiles may end where runs of C do.
   bool mayTilesEndRuns() const;
 
@@ -205,6 +206,7 @@ private:
   bool isEmpty = true; ///< there is nothing to compute
   Result result = Result::Direct;
   Spread spread = Spread::Runs;
+  std::size_t tilesTogether = 1;      ///< along n, that follow each other for one along m
   int64_t productInScratch = 0;       ///< elements between those of a batch
   std::shared_ptr<const Lines> lines; ///< how C is written by whole lines, if it is
   std::vector<TileKernel<T>> kernels; ///< by size along m, n, k and by accumulate

@@ -249,6 +249,17 @@ TYPED_TEST(BlockKernelTest, ResultContiguousAlongAllOfM) {
   product.check();
 }
 
+// Tiles of few columns, in groups, the last of which is not whole.
+TYPED_TEST(BlockKernelTest, LongSumsAddedToTheResult) {
+  constexpr int64_t kRows = tiles::kPanelVectors * 64 / sizeof(TypeParam);
+  for (const int64_t columns : {1, 5, 53}) {
+    BlockedProduct<TypeParam> product({kRows + 3, 1, columns, 1, 520, 2},
+                                      {kRows + 3, 1, columns, 1, 520, 1}, {0, 1, 2, 3});
+    product.run(1, kRows);
+    product.check();
+  }
+}
+
 TYPED_TEST(BlockKernelTest, ResultWithShortRuns) {
   BlockedProduct<TypeParam> product({3, 50, 2, 40, 9, 1}, {3, 24, 2, 40, 4, 1}, {0, 2, 1, 3});
   product.run(2, 10);

@@ -317,14 +317,15 @@ TEST(TaskLoops, PartsBecomeEvenerWhereThatIsSurelyFaster) {
   EXPECT_EQ(partFor(1.01, 0.9), 132) << "hardly uneven";
 }
 
-TEST(TaskLoops, EvenPartsKeepRowsOfVectors) {
-  const WorkDims dims = WorkDims::fused(workOf("mk,kn->mn", {{'m', 72}, {'k', 8}, {'n', 72}}));
-  const std::size_t n = dims.fastest(Role::C);
-  const auto partOf = [&](int64_t count) {
-    DimCounts counts(dims.size(), 72);
+TEST(TaskLoops, EvenPartsKeepRowsOfVectorsAndMostOfShorterOnes) {
+  const auto partOf = [](int64_t count, int64_t extent = 72) {
+    const WorkDims dims =
+        WorkDims::fused(workOf("mk,kn->mn", {{'m', extent}, {'k', 8}, {'n', extent}}));
+    const std::size_t n = dims.fastest(Role::C);
+    DimCounts counts(dims.size(), extent);
     counts[n] = count;
     return evenParts(dims, 16, counts, [&](const DimCounts &parts) {
-      const bool isEven = 72 % parts[n] == 0;
+      const bool isEven = extent % parts[n] == 0;
       return TeamTime{isEven ? 0.9 : 1, isEven ? 0.9 : 1, isEven ? 1 : 1.1};
     })[n];
   };
@@ -332,6 +333,7 @@ TEST(TaskLoops, EvenPartsKeepRowsOfVectors) {
   EXPECT_EQ(partOf(17), 17) << "12 fill no vector";
   EXPECT_EQ(partOf(15), 12) << "nor do 15";
   EXPECT_EQ(partOf(11), 9);
+  EXPECT_EQ(partOf(10, 77), 10) << "7 are much fewer";
 }
 
 TEST(LocalCost, TheThreadWithTheMostWorkIsWaitedFor) {
