@@ -202,7 +202,7 @@ template <class T> typename BlockKernel<T>::Spread BlockKernel<T>::chooseSpread(
 /// Whether tiles of long sums that are added to C have the columns of one block in registers, so
 /// that each fetches the next one's part of C: a processor has few places for lines on their way.
 template <class T> bool BlockKernel<T>::shouldGoByBlocks() const {
-  constexpr int64_t kLongSums = 512; // A call takes nothing then.
+  constexpr int64_t kLongSums = 512; // A call takes next to nothing of their time.
   return result == Result::Direct && format.accumulates && !isInScratch() && !format.bInPanels &&
          sideK.elements(0) >= kLongSums && sideM.elements(0) >= kStepM<T>;
 }
