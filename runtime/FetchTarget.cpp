@@ -12,7 +12,9 @@
 
 namespace einsumc {
 
-bool fetchesIntoNearestCache() noexcept {
+namespace {
+
+bool isZen5OrLater() noexcept {
 #if defined(__x86_64__)
   // The vendor's name is in EBX, EDX, ECX; the family is the sum of two fields, if the first is
   // full.
@@ -28,5 +30,9 @@ bool fetchesIntoNearestCache() noexcept {
   return false;
 #endif
 }
+
+} // namespace
+
+const bool kFetchesIntoNearestCache = isZen5OrLater();
 
 } // namespace einsumc

@@ -33,7 +33,7 @@ template <class T> struct FetchedRows {
 };
 
 /// Fetches rows of A, one after the other, and columns of C, a few lines at a time, while other
-/// tiles are multiplied (into which cache: fetchesIntoNearestCache). A row of several tiles is
+/// tiles are multiplied (into which cache: kFetchesIntoNearestCache). A row of several tiles is
 /// fetched from end to end: memory gives rows of 24 lines a quarter faster than those of six
 /// (Cascade Lake).
 template <class T> class RowFetcher {
@@ -93,7 +93,6 @@ public:
   }
 
 private:
-  static inline const bool isNear = fetchesIntoNearestCache();
   static constexpr std::uintptr_t kBytesAtOnce = kBytesOfTileRow, kLine = copies::kLineBytes;
 
   /// A line in which more of the row begins comes with that.
@@ -117,8 +116,8 @@ private:
 
   static std::uintptr_t lineOf(std::uintptr_t at) { return at / kLine * kLine; }
 
-  [[gnu::always_inline]] static void prefetchRow(const void *line) {
-    if (isNear)
+  [[gnu::always_inline]] static void prefetchToRead(const void *line) {
+    if (kFetchesIntoNearestCache)
       prefetchToUse(line);
     else
       prefetch(line);
@@ -130,7 +129,7 @@ private:
       if constexpr (ForWriting)
         prefetchToWrite(reinterpret_cast<const void *>(line));
       else
-        prefetchRow(reinterpret_cast<const void *>(line));
+        prefetchToRead(reinterpret_cast<const void *>(line));
   }
 
   std::uintptr_t end = 0, rest = 0; ///< of the row that was begun, and its bytes that are left
