@@ -38,6 +38,10 @@ template <class T> constexpr int64_t kStepM = kPanelVectors * simd::kLanes<T>;
 /// longer ones are worth panels of their own (kLeastPieceBytes).
 template <class T> constexpr int64_t kLeastTogether = 2 * kCacheLine<T>;
 
+/// Tiles of one block of columns that follow each other for every panel of A: their columns of B
+/// stay in the second-level cache beside it.
+constexpr std::size_t kBlocksTogether = 4;
+
 } // namespace
 
 template <class T>
@@ -85,9 +89,9 @@ BlockKernel<T>::BlockKernel(std::initializer_list<BlockDim> m, std::initializer_
   const int64_t run =
       areColumnsTogether && mayTilesEndRuns() ? std::min(sideN.runLength(0), kMostN) : 1;
   const bool isByBlocks = shouldGoByBlocks();
-  tilesTogether = isByBlocks ? kMostN / kPanelColumns : 1;
+  tilesTogether = isByBlocks ? kBlocksTogether : 1;
   Panels columns = {.longest = isByBlocks ? kPanelColumns : kMostN / run * run,
-                    .multiple = isByBlocks                ? kPanelColumns
+                    .multiple = isByBlocks                ? 1
                                 : run > 1 && run < kMostN ? run
                                                           : kStepN,
                     .inRuns = inRuns || run == kMostN,

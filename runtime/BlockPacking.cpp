@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <span>
 
 namespace einsumc {
@@ -46,27 +48,32 @@ void copyOperand(bool isFromMemory, T *target, const T *source, const BlockLoops
 template <class T>
 void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
                            Counts batch) const noexcept {
+  if (isEmpty)
+    return;
   if (format.panelRows > 0)
     return packAcross(target, source, m, k, batch);
   // Whole panels, then those with the rest of the dim that is cut.
   const std::size_t cutDim = format.panelDims - 1;
   const std::span dims(sideM.dims);
   const int64_t indices = m.begin()[cutDim], inA = dims[cutDim].inA;
-  const int64_t whole = indices / format.panelCount, rest = indices % format.panelCount;
+  const int64_t inOthers =
+      std::accumulate(m.begin(), m.begin() + cutDim, int64_t{1}, std::multiplies<>());
+  const int64_t inPanel = sideM.indicesOfPanel(format.panelDims, format.panelCount, inOthers);
+  const int64_t whole = indices / inPanel, rest = indices % inPanel;
   const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
     BlockLoops loops;
     addDims(loops, format.batch, batch, &BlockDim::inA, format.aBatch);
     const int64_t to = addDims(loops, dims, {m.begin(), cutDim}, &BlockDim::inA, 1);
     loops.add(count, to, inA);
-    loops.add(panels, format.aPanel, format.panelCount * inA);
+    loops.add(panels, format.aPanel, inPanel * inA);
     addDims(loops, dims.subspan(cutDim + 1), {m.begin() + cutDim + 1, m.end()}, &BlockDim::inA,
             format.aPanel * (whole + (rest > 0 ? 1 : 0)));
     addDims(loops, sideK.dims, k, &BlockDim::inA, format.aK);
     copyOperand<T>(format.aFromMemory, target + firstPanel * format.aPanel,
-                   source + firstPanel * format.panelCount * inA, loops);
+                   source + firstPanel * inPanel * inA, loops);
   };
   if (whole > 0)
-    copyPart(format.panelCount, whole, 0);
+    copyPart(inPanel, whole, 0);
   if (rest > 0)
     copyPart(rest, 1, whole);
 }

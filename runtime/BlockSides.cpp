@@ -78,6 +78,12 @@ int64_t BlockKernel<T>::Side::panelsOf(int64_t indices, std::size_t firstDims) c
   return ceilDiv(elements(0, firstDims), indices);
 }
 
+template <class T>
+int64_t BlockKernel<T>::Side::indicesOfPanel(std::size_t panelDims, int64_t panelCount,
+                                             int64_t whole) const {
+  return elements(0, panelDims - 1) * panelCount / whole;
+}
+
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
   if (apart > 0)
     return at * apart;
@@ -101,7 +107,8 @@ template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
     int64_t whole = 1;
     for (std::size_t d = 0; d + 1 < panels.dims; ++d)
       whole *= count(d, variant);
-    const int64_t part = panels.dims > 0 ? panels.count : elements(variant);
+    const int64_t part =
+        panels.dims > 0 ? indicesOfPanel(panels.dims, panels.count, whole) : elements(variant);
     const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
     int64_t panel = 0;
     for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)
@@ -120,7 +127,10 @@ void BlockKernel<T>::Side::cutPanel(std::size_t variant, int64_t first, int64_t 
   const int64_t part = ceilDiv(within, ceilDiv(within, panels.longest));
   const int64_t length = std::min(roundUp(part, panels.multiple), panels.longest);
   for (int64_t row = 0; row < rows;) {
-    const int64_t size = std::min({length, within - row % within, rows - row});
+    const int64_t left = std::min(within - row % within, rows - row);
+    const int64_t size = panels.multiple > 1
+                             ? std::min(length, left)
+                             : ceilDiv(left, ceilDiv(left, panels.longest)); // Nearly the same.
     Tile tile{start + row * panels.rowStride,
               offsetInC(variant, first + row),
               indexOfSize(size),

@@ -67,21 +67,36 @@ std::size_t loopOfPieces(std::span<const Loop> loops) {
   return found - loops.begin();
 }
 
-/// Takes the loops that matter most to the memory out of the nest: the innermost of the target,
-/// and that of the source, or the next when it is the same. From a near cache, with pieces that are
-/// neighbours in both, rather a loop of enough of them.
+/// Where the source of a copy lies.
+enum class Origin : uint8_t { Near, Anywhere, Memory };
+
+/// The loop along which a kernel copies rows of the target, the first loop: the innermost of the
+/// source, or the next when it is the same. From a near cache, where pieces are neighbours in both,
+/// rather a loop of enough of them; from memory, where rows are, one of many that follow each
+/// other.
+std::size_t loopOfRows(std::span<const Loop> loops, Origin origin) {
+  constexpr int64_t kMany = 16;
+  const std::size_t source = innermostInSource(loops);
+  const Loop &first = loops.front();
+  const bool areNeighbours = first.to == 1 && first.from == 1;
+  if (origin == Origin::Near && areNeighbours && first.extent <= kMostUnrolled)
+    return loopOfPieces(loops);
+  if (source != 0)
+    return source;
+  const std::size_t nearest = 1 + innermostInSource(loops.subspan(1));
+  return origin == Origin::Memory && areNeighbours && loops[nearest].extent > kMany ? nearest : 1;
+}
+
+/// Takes the loops that matter most to the memory out of the nest: the innermost of the target and
+/// that of its rows.
 template <class T, class Op>
-Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, bool isNear = false) {
+Innermost<T> takeInnermost(LoopNest &nest, bool joinsRows, Origin origin) {
   constexpr Loop kOnce = {1, 0, 0};
   if (nest.loops().empty())
     return chooseKernel<T, Op>(kOnce, kOnce, joinsRows);
   if (nest.loops().size() == 1)
     return chooseKernel<T, Op>(nest.take(0), kOnce, joinsRows);
-  const std::size_t source = innermostInSource(nest.loops());
-  const Loop &first = nest.loops().front();
-  const bool hasPieces = first.to == 1 && first.from == 1 && first.extent <= kMostUnrolled;
-  const std::size_t next = source == 0 ? 1 : source;
-  const Loop outer = nest.take(isNear && hasPieces ? loopOfPieces(nest.loops()) : next);
+  const Loop outer = nest.take(loopOfRows(nest.loops(), origin));
   return chooseKernel<T, Op>(nest.take(0), outer, joinsRows);
 }
 
@@ -150,9 +165,6 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
   copyNext(next);
 }
 
-/// Where the source of a copy lies.
-enum class Origin : uint8_t { Anywhere, Memory };
-
 /// Whether transposes \p work in the steps of \p rest read memory a few lines here and a few there:
 /// unless the rows are long, or all that one of them reads is followed by what the next one does.
 template <class T> bool isScattered(const Innermost<T> &work, LoopNest &rest) {
@@ -179,7 +191,7 @@ template <class T, class Op> bool isForTiles(const LoopNest &nest, Origin origin
   if (std::any_of(nest.loops().begin(), nest.loops().end(), goesBack))
     return false;
   LoopNest rest = nest;
-  const Innermost<T> work = takeInnermost<T, Op>(rest, false);
+  const Innermost<T> work = takeInnermost<T, Op>(rest, false, origin);
   if (work.kernel == transpose<T, Op>)
     return origin == Origin::Memory && isScattered(work, rest);
   return work.kernel != copyRows<T, Op> && !isNarrow<T>(nest, false);
@@ -194,7 +206,7 @@ public:
     else if (PieceTable<T>::isFor(nest))
       pieces.emplace(nest, Op());
     else
-      work = takeInnermost<T, Op>(nest, false, true);
+      work = takeInnermost<T, Op>(nest, false, Origin::Near);
   }
 
   int64_t steps() const { return nest.steps(); }
@@ -260,7 +272,7 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
   if constexpr (!Op::isPastCaches)
     if (origin == Origin::Anywhere && PieceTable<T>::isFor(nest))
       return runPieces<T, Op>(target, source, nest);
-  Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns);
+  Innermost<T> work = takeInnermost<T, Op>(nest, Op::isPastCaches && lines.hasLongRuns, origin);
   if (origin == Origin::Memory) // The target is in a cache.
     nest.sortForSource(kCacheLine<T>);
   else

@@ -13,6 +13,7 @@
 #include "compiler/plan/BlocksInPlace.h"
 #include "compiler/plan/FetchedBlocks.h"
 #include "compiler/plan/GrowBlock.h"
+#include "compiler/plan/ShareWork.h"
 #include "compiler/plan/TaskLoops.h"
 #include "compiler/plan/WrittenBlocks.h"
 
@@ -33,8 +34,6 @@ namespace {
 /// Tasks for each thread that keep a team busy: of one or two threads, which may be more in the end
 /// than the machine file says, and of many.
 constexpr int64_t kTasksOfFew = 12, kFewThreads = 2, kTasksOfMany = 4;
-/// Fewer tasks for each thread are worth reading operands in parts of lines.
-constexpr int64_t kTasksAtLeast = 3;
 /// Blocks of the sums for each thread with which they may be shared instead.
 constexpr int64_t kSumsOfMany = 8;
 /// With blocks of C so long along m and n packing costs little, and C should stay in the caches
@@ -87,6 +86,8 @@ public:
     choosePacked();
     chooseSumsAlongLeft();
     chooseFullVectors();
+    chooseLongerSums();
+    chooseMoreColumns();
     chooseLargerTasks();
     chooseSmaller();
     if (const auto inPlace = blocksInPlace())
@@ -114,6 +115,8 @@ private:
     choice = other.choice;
     aims.sumsAlong = other.aims.sumsAlong;
     aims.areVectorsFuller = other.aims.areVectorsFuller;
+    aims.isLeftFar = other.aims.isLeftFar;
+    aims.areColumnsMore = other.aims.areColumnsMore;
     isCutForTeam = other.isCutForTeam;
   }
 
@@ -143,6 +146,15 @@ private:
       take(other);
   }
 
+  /// Takes blocks with another aim if they suit and take less than a share of the time.
+  template <class Set, class Suits> void tryAim(Set &&set, double share, Suits &&suits) {
+    Chooser other = another();
+    set(other.aims);
+    other.choosePacked();
+    if (suits(other.choice) && isFaster(other.choice, choice, share))
+      take(other);
+  }
+
   /// Takes sums along L's rows rather than R's if that is faster, as L is packed for each block of
   /// R, or is much larger.
   void chooseSumsAlongLeft() {
@@ -151,11 +163,8 @@ private:
     const bool areSeveral = dims.bySpeed(DimClass::K, Role::A).size() > 1;
     if (choice.kBlocks == 1 || !areSeveral || !(isLarger || packsAgain(choice)))
       return;
-    Chooser other = another();
-    other.aims.sumsAlong = Role::A;
-    other.choosePacked();
-    if (isFaster(other.choice, choice, kFaster))
-      take(other);
+    tryAim([](BlockAims &other) { other.sumsAlong = Role::A; }, kFaster,
+           [](const BlockChoice &) { return true; });
   }
 
   /// Takes other rows, with a little more room, if panels across dims have fuller vectors then, and
@@ -163,13 +172,38 @@ private:
   void chooseFullVectors() {
     if (!choice.panelsAcross || limits.fullness(choice.m) == 1)
       return;
-    Chooser other = another();
-    other.aims.areVectorsFuller = true;
-    other.choosePacked();
-    const bool areFuller =
-        other.choice.panelsAcross && limits.fullness(other.choice.m) > limits.fullness(choice.m);
-    if (areFuller && hasSuchRuns(other.choice) && isFaster(other.choice, choice, kFaster))
-      take(other);
+    tryAim([](BlockAims &other) { other.areVectorsFuller = true; }, kFaster,
+           [&](const BlockChoice &other) {
+             return other.panelsAcross && limits.fullness(other.m) > limits.fullness(choice.m) &&
+                    hasSuchRuns(other);
+           });
+  }
+
+  /// Takes much longer sums of blocks that come in part from the third-level cache if that is
+  /// faster, as the result is read and written less often.
+  void chooseLongerSums() {
+    constexpr double kMuchLonger = 1.5;
+    if (choice.kBlocks == 1 || choice.sumsInScratch || choice.sumsInParallel)
+      return;
+    tryAim([](BlockAims &other) { other.isLeftFar = true; }, kFaster,
+           [&](const BlockChoice &other) {
+             return toDouble(other.k) >= kMuchLonger * toDouble(choice.k) && hasSuchRuns(other);
+           });
+  }
+
+  /// Takes more columns and shorter sums if that is faster, as L is packed less often: of tiles in
+  /// C itself, which is fetched while they are computed. R is packed once for all blocks of L, so
+  /// its runs do not matter.
+  void chooseMoreColumns() {
+    constexpr double kLittleFaster = 0.99;
+    if (choice.kBlocks == 1 || !packsAgain(choice) || choice.sumsInScratch ||
+        choice.sumsInParallel || !areTilesInPlace(dims, type, machine, choice))
+      return;
+    tryAim([](BlockAims &other) { other.areColumnsMore = true; }, kLittleFaster,
+           [&](const BlockChoice &other) {
+             return other.n > choice.n && hasSuchRun(Role::A, other, choice) &&
+                    hasSuchRun(Role::C, other, choice);
+           });
   }
 
   /// Where blocks were cut for the sake of the team, takes half as many tasks if that is faster, as
@@ -221,7 +255,11 @@ private:
   void completeForTeam() {
     isCutForTeam = !use.isSerial && block.tasks() < enoughTasks;
     if (isCutForTeam)
-      shareWork();
+      choice.sumsInParallel =
+          shareWork(dims, limits, aims,
+                    {enoughTasks, enoughSums, std::max(machine.threads, kFewThreads),
+                     use.maySplitSums && dims.elements(Role::C) <= kPrivateResult},
+                    batch, block);
     completePacked();
   }
 
@@ -415,65 +453,6 @@ private:
     block.counts = counts;
     choice.packsLeft = choice.packsRight = true;
     evenParts(&Chooser::takeCounts);
-  }
-
-  /// Gives the threads enough blocks of the sums if there are as many, else of the result, or at
-  /// last shorter ones of the sums, or of a batch along which operands are then read in lines, and
-  /// in parts of lines if there still are very few.
-  void shareWork() {
-    const bool maySplit = use.maySplitSums && dims.elements(Role::C) <= kPrivateResult;
-    choice.sumsInParallel = maySplit && block.blocksOf(DimClass::K) >= enoughSums;
-    if (choice.sumsInParallel)
-      return;
-    const DimCounts whole = block.counts;
-    shrinkForTeam();
-    if (2 * block.tasks() >= enoughTasks)
-      return;
-    const DimCounts shrunk = std::exchange(block.counts, whole);
-    choice.sumsInParallel = maySplit && cutSums();
-    if (choice.sumsInParallel)
-      return;
-    block.counts = shrunk;
-    while (2 * block.tasks() < enoughTasks && halveBatch(batch.lines))
-      ;
-    const int64_t needed =
-        std::min(enoughTasks / 2, kTasksAtLeast * std::max(machine.threads, kFewThreads));
-    while (block.tasks() < needed && halveBatch(DimCounts(dims.size(), 1)))
-      ;
-  }
-
-  /// Cuts the sums into enough blocks for the team. Returns whether they are long enough.
-  bool cutSums() {
-    while (block.blocksOf(DimClass::K) < enoughSums)
-      if (!block.halve(DimClass::K, Role::A, BlockLimits::kLeastK, {1}))
-        return false;
-    return true;
-  }
-
-  /// Cuts blocks until there are enough tasks or the sides are short, first along m, if the rows
-  /// still fill vectors then: every task packs its block of L, while R is packed once for a row of
-  /// them.
-  void shrinkForTeam() {
-    while (block.tasks() < enoughTasks)
-      if (!halveBatch(batch.runs) &&
-          !block.halve(DimClass::M, Role::A,
-                       std::max(limits.panelRows, rowsToFill(dims, limits, aims.areVectorsFuller)),
-                       rowSteps(limits)) &&
-          !block.halve(DimClass::N, Role::B, BlockLimits::kLeastN, {tiles::kStepN}))
-        return;
-  }
-
-  /// Halves a dim of a batch of which there are more than so many indices. Returns whether it
-  /// could.
-  bool halveBatch(const DimCounts &least) {
-    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      if (dims[dim].dimClass != DimClass::C || block.counts[dim] <= least[dim])
-        continue;
-      const int64_t parts = 2 * ceilDiv(dims.extent(dim), block.counts[dim]);
-      block.counts[dim] = std::max(least[dim], ceilDiv(dims.extent(dim), parts));
-      return true;
-    }
-    return false;
   }
 
   const WorkDims &dims;

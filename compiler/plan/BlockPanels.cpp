@@ -106,10 +106,8 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
   return best;
 }
 
-int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, bool areFuller) {
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full) {
   constexpr int64_t kMostRows = 4;
-  constexpr double kMostLanes = 0.95, kNearlyAll = 0.98;
-  const double full = areFuller ? kNearlyAll : kMostLanes;
   const auto first = dimOfPanelsAcross(dims);
   if (!first || dims.extentOf(DimClass::K) < kSumsAcross)
     return 1;

@@ -36,8 +36,8 @@ int64_t countOfFullPanels(int64_t extent, int64_t next, int64_t least, int64_t m
 
 /// Elements along m with which panels across dims have full vectors, or the fullest; 1: those along
 /// C's dim do.
-/// \param areFuller of nearly all lanes rather than most
-int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, bool areFuller);
+/// \param full the share of lanes that is enough
+int64_t rowsToFill(const WorkDims &dims, const BlockLimits &limits, double full);
 
 /// Neighbours in C that a block has: rows along m, and columns of them.
 struct RunOfColumns {

@@ -23,8 +23,11 @@ constexpr int64_t kEnoughBytesM = 512;
 constexpr int64_t kLeastK = BlockLimits::kLeastK, kLeastN = BlockLimits::kLeastN;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
-/// The part of its room that a block of L has more for rows that fill vectors.
+/// The part of its room that a block of L has more for rows that fill vectors, one of R for more
+/// columns, and sums that are longer than usual.
 constexpr int64_t kMoreRoom = 8;
+/// How many times as much it has if it comes in part from the third-level cache.
+constexpr int64_t kFarRoom = 3;
 /// What many sums are a multiple of.
 constexpr int64_t kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
@@ -62,24 +65,35 @@ public:
     if (aims.areVectorsFuller)
       leftElements += leftElements / kMoreRoom;
     int64_t mostK = longestSums();
+    if (aims.isLeftFar) {
+      leftElements *= kFarRoom;
+      mostK += mostK / kMoreRoom;
+    }
+    if (aims.areColumnsMore)
+      mostK = 5 * mostK / 8;
     if (aims.areSumsInScratch)
       mostK = std::min({mostK, kLeastK, leftElements / BlockLimits::kLongSideOfSums});
     growFarRuns(leftElements);
     leftElements /= block.sizeOf(DimClass::C);
     const int64_t rowsAtLeast = std::max(
-        {rowsOfLeft(), rowsToFill(dims, limits, aims.areVectorsFuller), block.sizeOf(DimClass::M)});
+        {rowsOfLeft(), rowsToFill(dims, limits, aims.fullness()), block.sizeOf(DimClass::M)});
     const int64_t sums = std::min(mostK, std::max<int64_t>(kLeastK, leftElements / rowsAtLeast));
     const Role first = aims.sumsAlong, second = first == Role::A ? Role::B : Role::A;
     growRows(DimClass::K, {first, second}, sums);
     block.growRuns(DimClass::K, {first, second}, kRunBytes / elementBytes, sums);
     block.fill(DimClass::K, first, sums, {kStepK});
     const int64_t k = block.sizeOf(DimClass::K);
-    const int64_t rows = std::max(leftElements / k, limits.panelRows);
+    const int64_t rows =
+        std::max(aims.isLeftFar ? rowsAtLeast : leftElements / k, limits.panelRows);
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps(limits));
-    // Sums in scratch stay in the third-level cache, too.
-    const int64_t room = (aims.areSumsInScratch ? 2 : 1) * limits.rightBytes / elementBytes;
+    // Sums in scratch stay in the third-level cache, too; longer ones leave enough columns there.
+    const bool isLarger = aims.areSumsInScratch || aims.isLeftFar;
+    const int64_t usual = limits.rightBytes / elementBytes;
+    const int64_t room = isLarger              ? 2 * usual
+                         : aims.areColumnsMore ? usual + usual / kMoreRoom
+                                               : usual;
     const int64_t inColumn = aims.areSumsInScratch ? k + block.sizeOf(DimClass::M) : k;
     const int64_t columns =
         std::clamp(room / inColumn / block.sizeOf(DimClass::C), kLeastN, kMostN);

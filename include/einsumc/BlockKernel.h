@@ -28,9 +28,9 @@ struct BlockDim {
 /// along m, n and k are those of its dims, the first the fastest, taken as one.
 ///
 /// A packed block of A is a row of panels, which are read from end to end: each holds, for every k,
-/// m indices of the first `panelDims` dims, of the last of these `panelCount` indices at a time; or
-/// `panelRows` indices of m as one. What pads them to `aK` elements may be read, too, whatever it
-/// is.
+/// m indices of the first `panelDims` dims, of the last of these `panelCount` indices at a time,
+/// and more of them in a block that has fewer of the others; or `panelRows` indices of m as one.
+/// What pads them to `aK` elements may be read, too, whatever it is.
 struct BlockFormat {
   int64_t aK = 0, bN = 0; ///< between neighbours along k and n; along m and k they are adjacent
   /// A packed block of B is a row of panels, too, of tiles::kPanelColumns indices of n; bN means
@@ -122,8 +122,8 @@ private:
     std::size_t dims = 0;                    ///< 0: one panel
     int64_t count = 0, rows = 0, stride = 0; ///< as Tile::at
     int64_t rowStride = 1;                   ///< between the indices in a panel
-    int64_t longest = 1, multiple = 1;
-    bool inRuns = false; ///< tiles end where runs do
+    int64_t longest = 1, multiple = 1;       ///< of tiles, which are nearly equal if that is 1
+    bool inRuns = false;                     ///< tiles end where runs do
     bool listsOffsets = false;
   };
 
@@ -152,6 +152,9 @@ private:
     bool doRunsEndPanels(int64_t indices, std::size_t firstDims) const;
     /// Panels of so many indices that the largest block has for the first dims as one.
     int64_t panelsOf(int64_t indices, std::size_t firstDims) const;
+    /// The indices that a panel has of the last of its dims, in a block that has \p whole of the
+    /// others: panels have as many rows as those of the largest block, as far as that divides.
+    int64_t indicesOfPanel(std::size_t panelDims, int64_t panelCount, int64_t whole) const;
     int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
     /// Cuts every variant into panels and these into tiles.

@@ -249,9 +249,15 @@ TYPED_TEST(BlockKernelTest, ResultContiguousAlongAllOfM) {
   product.check();
 }
 
-// Tiles of few columns, in groups, the last of which is not whole.
+// Tiles of few columns, in groups, the last of which is not whole, also where runs of C end.
 TYPED_TEST(BlockKernelTest, LongSumsAddedToTheResult) {
   constexpr int64_t kRows = tiles::kPanelVectors * 64 / sizeof(TypeParam);
+  for (const int64_t columns : {13, 31}) {
+    BlockedProduct<TypeParam> product({kRows, 1, columns + 1, 2, 520, 2},
+                                      {kRows, 1, columns, 2, 520, 1}, {0, 1, 2, 3});
+    product.run(1, kRows);
+    product.check();
+  }
   for (const int64_t columns : {1, 5, 53}) {
     BlockedProduct<TypeParam> product({kRows + 3, 1, columns, 1, 520, 2},
                                       {kRows + 3, 1, columns, 1, 520, 1}, {0, 1, 2, 3});
@@ -506,6 +512,26 @@ TYPED_TEST(BlockKernelTest, BatchOfTwoDims) {
                 << "in scratch " << isInScratch << ", at " << m << " " << n << " " << p << " " << q;
           }
   }
+}
+
+/// A block that has fewer of the first dim has more of the second in its panels.
+TYPED_TEST(BlockKernelTest, PanelsOfRestsAreFull) {
+  constexpr int64_t kRows = 5, kOthers = 7, kPanel = 100;
+  const BlockKernel<TypeParam> kernel(
+      {{4, kRows, kOthers, 0, 1}, {kOthers, kOthers, 1, 0, kRows}}, {}, {},
+      {.aK = 8, .bN = 1, .panelDims = 2, .panelCount = 2, .aPanel = kPanel});
+  std::vector<TypeParam> a(kRows * kOthers), packed(4 * kPanel, -1);
+  std::iota(a.begin(), a.end(), TypeParam(0));
+  kernel.packA(packed.data(), &a[4 * kOthers], {1, kOthers}, {});
+  std::vector<TypeParam> expected(4 * kPanel, -1);
+  std::copy_n(&a[4 * kOthers], kOthers, expected.begin());
+  EXPECT_EQ(packed, expected);
+  kernel.packA(packed.data(), a.data(), {4, kOthers}, {});
+  for (int64_t m0 = 0; m0 < 4; ++m0)
+    for (int64_t m1 = 0; m1 < kOthers; ++m1)
+      EXPECT_EQ(packed[static_cast<std::size_t>(m1 / 2 * kPanel + m1 % 2 * 4 + m0)],
+                a[static_cast<std::size_t>(m0 * kOthers + m1)])
+          << m0 << ", " << m1;
 }
 
 /// Runs of C of every length up to some vectors, alone and between columns.
