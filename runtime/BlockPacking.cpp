@@ -16,8 +16,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <span>
 
 namespace einsumc {
@@ -56,9 +54,8 @@ void BlockKernel<T>::packA(T *target, const T *source, Counts m, Counts k,
   const std::size_t cutDim = format.panelDims - 1;
   const std::span dims(sideM.dims);
   const int64_t indices = m.begin()[cutDim], inA = dims[cutDim].inA;
-  const int64_t inOthers =
-      std::accumulate(m.begin(), m.begin() + cutDim, int64_t{1}, std::multiplies<>());
-  const int64_t inPanel = sideM.indicesOfPanel(format.panelDims, format.panelCount, inOthers);
+  const int64_t inPanel =
+      sideM.indicesOfPanel(format.panelDims, format.panelCount, sideM.variantOf(m));
   const int64_t whole = indices / inPanel, rest = indices % inPanel;
   const auto copyPart = [&](int64_t count, int64_t panels, int64_t firstPanel) {
     BlockLoops loops;

@@ -80,8 +80,8 @@ int64_t BlockKernel<T>::Side::panelsOf(int64_t indices, std::size_t firstDims) c
 
 template <class T>
 int64_t BlockKernel<T>::Side::indicesOfPanel(std::size_t panelDims, int64_t panelCount,
-                                             int64_t whole) const {
-  return elements(0, panelDims - 1) * panelCount / whole;
+                                             std::size_t variant) const {
+  return elements(0, panelDims - 1) * panelCount / elements(variant, panelDims - 1);
 }
 
 template <class T> int64_t BlockKernel<T>::Side::offsetInC(std::size_t variant, int64_t at) const {
@@ -108,7 +108,7 @@ template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
     for (std::size_t d = 0; d + 1 < panels.dims; ++d)
       whole *= count(d, variant);
     const int64_t part =
-        panels.dims > 0 ? indicesOfPanel(panels.dims, panels.count, whole) : elements(variant);
+        panels.dims > 0 ? indicesOfPanel(panels.dims, panels.count, variant) : elements(variant);
     const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;
     int64_t panel = 0;
     for (int64_t outer = 0; outer < elements(variant); outer += whole * parted)

@@ -71,9 +71,9 @@ std::size_t loopOfPieces(std::span<const Loop> loops) {
 enum class Origin : uint8_t { Near, Anywhere, Memory };
 
 /// The loop along which a kernel copies rows of the target, the first loop: the innermost of the
-/// source, or the next when it is the same. From a near cache, where pieces are neighbours in both,
-/// rather a loop of enough of them; from memory, where rows are, one of many that follow each
-/// other.
+/// source, or the next when it is the same. Where rows are neighbours in both: from a near cache
+/// rather a loop of enough of them, if they are short; from memory that of the nearest ones in the
+/// source, if they are many.
 std::size_t loopOfRows(std::span<const Loop> loops, Origin origin) {
   constexpr int64_t kMany = 16;
   const std::size_t source = innermostInSource(loops);

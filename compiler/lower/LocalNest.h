@@ -76,8 +76,8 @@ struct LocalNest {
   BlockAccess left = BlockAccess::Direct;
   BlockAccess right = BlockAccess::Direct;
   /// A packed block of L is a row of panels: each holds the first `panelDims` dims of m, of the
-  /// last of these `panelCount` indices, for every k.
-  /// Or panels hold `panelRows` indices of all of m as one.
+  /// last of these `panelCount` indices (more in blocks that have fewer of the others), for every
+  /// k. Or panels hold `panelRows` indices of all of m as one.
   std::size_t panelDims = 0;
   int64_t panelCount = 0;
   int64_t panelRows = 0;

@@ -179,11 +179,12 @@ private:
            });
   }
 
-  /// Takes much longer sums of blocks that come in part from the third-level cache if that is
-  /// faster, as the result is read and written less often.
+  /// Takes much longer sums if that is faster, as the result is read and written less often: L may
+  /// come from the third-level cache then.
   void chooseLongerSums() {
     constexpr double kMuchLonger = 1.5;
-    if (choice.kBlocks == 1 || choice.sumsInScratch || choice.sumsInParallel)
+    if (choice.kBlocks == 1 || choice.sumsInScratch || choice.sumsInParallel ||
+        !limits.mayLeftBeFar())
       return;
     tryAim([](BlockAims &other) { other.isLeftFar = true; }, kFaster,
            [&](const BlockChoice &other) {
@@ -226,6 +227,7 @@ private:
     for (const int64_t parts : {2, 4}) {
       Chooser smaller = another();
       smaller.limits.divide(parts);
+      smaller.aims.isLeftFar = smaller.aims.areColumnsMore = false;
       smaller.choosePacked();
       if (hasSuchRuns(smaller.choice))
         takeIfFaster(choice, smaller.choice, kMuchFaster);

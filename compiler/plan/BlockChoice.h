@@ -92,6 +92,8 @@ struct BlockLimits {
   BlockLimits(const Machine &machine, int64_t elementBytes);
   /// Leaves one of so many parts of the caches.
   void divide(int64_t parts);
+  /// Whether the third-level cache has room for more of L beside a larger R.
+  bool mayLeftBeFar() const { return leftBytesOfSums > leftBytes; }
   /// Elements of a vector.
   int64_t lanes() const { return panelRows / tiles::kPanelVectors; }
   /// The share of the lanes that are full in vectors of so many rows.

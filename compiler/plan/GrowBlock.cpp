@@ -23,10 +23,10 @@ constexpr int64_t kEnoughBytesM = 512;
 constexpr int64_t kLeastK = BlockLimits::kLeastK, kLeastN = BlockLimits::kLeastN;
 /// Elements of a block along m and n: beyond these, longer ones gain nothing.
 constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
-/// The part of its room that a block of L has more for rows that fill vectors, one of R for more
-/// columns, and sums that are longer than usual.
+/// The part that is added to the room of a block of L for rows that fill vectors, to that of one of
+/// R for more columns, and to the most sums of an L from the third-level cache.
 constexpr int64_t kMoreRoom = 8;
-/// How many times as much it has if it comes in part from the third-level cache.
+/// How many times its usual room a block of L has if it may come from the third-level cache.
 constexpr int64_t kFarRoom = 3;
 /// What many sums are a multiple of.
 constexpr int64_t kStepK = 16;
@@ -59,16 +59,15 @@ public:
     // A block of L that is transposed on its way must have room for rows of both sides.
     const bool isStreamed = dims.extentOf(DimClass::N) <= kFewColumns;
     const int64_t leftBytes = aims.areSumsInScratch ? limits.leftBytesOfSums
+                              : aims.isLeftFar      ? kFarRoom * limits.leftBytes
                               : isStreamed          ? limits.streamedLeftBytes
                                                     : limits.leftBytes;
     int64_t leftElements = leftBytes / elementBytes;
     if (aims.areVectorsFuller)
       leftElements += leftElements / kMoreRoom;
     int64_t mostK = longestSums();
-    if (aims.isLeftFar) {
-      leftElements *= kFarRoom;
+    if (aims.isLeftFar)
       mostK += mostK / kMoreRoom;
-    }
     if (aims.areColumnsMore)
       mostK = 5 * mostK / 8;
     if (aims.areSumsInScratch)
@@ -83,8 +82,8 @@ public:
     block.growRuns(DimClass::K, {first, second}, kRunBytes / elementBytes, sums);
     block.fill(DimClass::K, first, sums, {kStepK});
     const int64_t k = block.sizeOf(DimClass::K);
-    const int64_t rows =
-        std::max(aims.isLeftFar ? rowsAtLeast : leftElements / k, limits.panelRows);
+    const int64_t usualRows = leftElements / (aims.isLeftFar ? kFarRoom : 1) / k;
+    const int64_t rows = std::max({usualRows, aims.isLeftFar ? rowsAtLeast : 1, limits.panelRows});
     growRows(DimClass::M, {Role::C, Role::A}, std::min(rows, kMostM));
     block.growRuns(DimClass::M, {Role::C, Role::A}, kRunBytes / elementBytes, rows);
     block.fill(DimClass::M, Role::C, std::min(rows, kMostM), rowSteps(limits));

@@ -28,8 +28,8 @@ struct BlockAims {
   bool areSumsInScratch = false; ///< short sums and many rows
   Role sumsAlong = Role::B;      ///< the operand that has the longer runs of sums
   bool areVectorsFuller = false; ///< rows of panels across dims, with a little more room
-  bool isLeftFar = false; ///< L comes in part from the third-level cache, so that sums are longer
-  bool areColumnsMore = false; ///< of R, with shorter sums: L is packed less often
+  bool isLeftFar = false;        ///< L may come from the third-level cache, so that sums are longer
+  bool areColumnsMore = false;   ///< of R, with shorter sums: L is packed less often
 
   /// The share of the lanes of vectors that rows of panels across dims should fill.
   double fullness() const { return isLeftFar ? 1 : areVectorsFuller ? 0.98 : 0.95; }

@@ -152,9 +152,9 @@ private:
     bool doRunsEndPanels(int64_t indices, std::size_t firstDims) const;
     /// Panels of so many indices that the largest block has for the first dims as one.
     int64_t panelsOf(int64_t indices, std::size_t firstDims) const;
-    /// The indices that a panel has of the last of its dims, in a block that has \p whole of the
-    /// others: panels have as many rows as those of the largest block, as far as that divides.
-    int64_t indicesOfPanel(std::size_t panelDims, int64_t panelCount, int64_t whole) const;
+    /// The indices that a panel has of the last of its dims: in blocks with fewer of the others as
+    /// many more as fill the panels of the largest block.
+    int64_t indicesOfPanel(std::size_t panelDims, int64_t panelCount, std::size_t variant) const;
     int64_t strideInC() const { return apart > 0 ? apart : dims.empty() ? 1 : dims.front().inC; }
     int64_t offsetInC(std::size_t variant, int64_t at) const;
     /// Cuts every variant into panels and these into tiles.

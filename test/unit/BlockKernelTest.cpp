@@ -253,7 +253,7 @@ TYPED_TEST(BlockKernelTest, ResultContiguousAlongAllOfM) {
 TYPED_TEST(BlockKernelTest, LongSumsAddedToTheResult) {
   constexpr int64_t kRows = tiles::kPanelVectors * 64 / sizeof(TypeParam);
   for (const int64_t columns : {13, 31}) {
-    BlockedProduct<TypeParam> product({kRows, 1, columns + 1, 2, 520, 2},
+    BlockedProduct<TypeParam> product({kRows, 1, columns + 4, 2, 520, 2},
                                       {kRows, 1, columns, 2, 520, 1}, {0, 1, 2, 3});
     product.run(1, kRows);
     product.check();
@@ -666,6 +666,10 @@ TYPED_TEST(BlockKernelTest, NothingToCompute) {
   std::vector<TypeParam> b(6, 1), panels(3 * kPanel, -7);
   noRows.packB(panels.data(), b.data(), {2}, {3});
   EXPECT_EQ(panels[kPanel], -7); // All columns are in one.
+  const BlockKernel<TypeParam> noWhole({{4, 0, 1, 0, 1}, {2, 3, 4, 0, 4}}, {{1, 1, 0, 1, 1}},
+                                       {{2, 2, 8, 1, 0}},
+                                       {.aK = 8, .bN = 2, .panelDims = 2, .panelCount = 2});
+  noWhole.packA(nullptr, nullptr, {0, 2}, {2});
   const BlockKernel<TypeParam> noSums({{4, 4, 1, 0, 1}}, {{3, 3, 0, 2, 4}}, {{2, 0, 4, 1, 0}},
                                       {.aK = 4, .bN = 2, .accumulates = true, .scratchColumn = 4});
   noSums.copySums(nullptr, nullptr, {4}, {3}, false);
