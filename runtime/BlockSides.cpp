@@ -104,9 +104,7 @@ template <class T> void BlockKernel<T>::Side::cut(const Panels &panels) {
       continue;
     }
     // Indices of the dims that lie whole in a panel, of the one that is cut, and of both.
-    int64_t whole = 1;
-    for (std::size_t d = 0; d + 1 < panels.dims; ++d)
-      whole *= count(d, variant);
+    const int64_t whole = panels.dims > 0 ? elements(variant, panels.dims - 1) : 1;
     const int64_t part =
         panels.dims > 0 ? indicesOfPanel(panels.dims, panels.count, variant) : elements(variant);
     const int64_t parted = panels.dims > 0 ? count(panels.dims - 1, variant) : part;

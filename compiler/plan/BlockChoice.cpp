@@ -188,7 +188,7 @@ private:
       return;
     tryAim([](BlockAims &other) { other.isLeftFar = true; }, kFaster,
            [&](const BlockChoice &other) {
-             return toDouble(other.k) >= kMuchLonger * toDouble(choice.k) && hasSuchRuns(other);
+             return toDouble(other.k) >= kMuchLonger * toDouble(choice.k);
            });
   }
 
@@ -197,8 +197,8 @@ private:
   /// its runs do not matter.
   void chooseMoreColumns() {
     constexpr double kLittleFaster = 0.99;
-    if (choice.kBlocks == 1 || !packsAgain(choice) || choice.sumsInScratch ||
-        choice.sumsInParallel || !areTilesInPlace(dims, type, machine, choice))
+    if (choice.kBlocks == 1 || choice.sumsInScratch || choice.sumsInParallel ||
+        !areTilesInPlace(dims, type, machine, choice))
       return;
     tryAim([](BlockAims &other) { other.areColumnsMore = true; }, kLittleFaster,
            [&](const BlockChoice &other) {

@@ -28,6 +28,8 @@ constexpr int64_t kMostM = BlockLimits::kMostM, kMostN = 2048;
 constexpr int64_t kMoreRoom = 8;
 /// How many times its usual room a block of L has if it may come from the third-level cache.
 constexpr int64_t kFarRoom = 3;
+/// Eighths of the most sums where R has more columns instead: enough for C to be fetched meanwhile.
+constexpr int64_t kEighthsOfSums = 5;
 /// What many sums are a multiple of.
 constexpr int64_t kStepK = 16;
 /// Elements of a dim along which a tensor is contiguous: first so many of every such dim, then,
@@ -69,7 +71,7 @@ public:
     if (aims.isLeftFar)
       mostK += mostK / kMoreRoom;
     if (aims.areColumnsMore)
-      mostK = 5 * mostK / 8;
+      mostK = kEighthsOfSums * mostK / 8;
     if (aims.areSumsInScratch)
       mostK = std::min({mostK, kLeastK, leftElements / BlockLimits::kLongSideOfSums});
     growFarRuns(leftElements);
