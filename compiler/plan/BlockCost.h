@@ -12,7 +12,7 @@
 
 namespace einsumc {
 
-/// What a contraction in such blocks takes, with A as L. \pre neither isStreaming nor goesAlongRows
+/// What a contraction in such blocks takes, with A as L.
 /// \param team threads that share the blocks
 LocalCost blockCost(const WorkDims &dims, ElementType type, const Machine &machine,
                     const BlockChoice &blocks, int64_t team);

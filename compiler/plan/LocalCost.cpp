@@ -14,6 +14,7 @@
 #include "compiler/plan/WorkDims.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace einsumc {
 
@@ -39,8 +40,12 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const auto reordering = [&](const ReorderChoice &choice) {
     return inUsualRoles(choice.cost, NestKernel::Reorder);
   };
-  if (isStreaming(dims) || goesAlongRows(dims, machine))
-    return inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
+  const bool streams = isStreaming(dims);
+  std::optional<LocalCost> streamed;
+  if (streams || goesAlongRows(dims, machine))
+    streamed = inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
+  if (streamed && !(streams && mayBeBlocks(dims)))
+    return *streamed;
   if (isReordering(dims))
     return reordering(chooseReordering(usualDims, work.type, machine));
   const bool isSerial = isForOneThread(dims);
@@ -55,16 +60,17 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   other.swapped = !isUsuallySwapped;
   // What both take is beside the point.
   const double both = std::min(usual.lineSeconds, other.lineSeconds);
-  const LocalCost &blocks =
-      other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
+  LocalCost best = other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
+  if (streamed && streamed->seconds() <= best.seconds())
+    best = *streamed;
   if (!mayReorder(dims) && !mayBeDots(usualDims))
-    return blocks;
+    return best;
   const ReorderChoice reordered = chooseReordering(usualDims, work.type, machine);
   const bool areDots =
       reordered.areDotsInPlace(usualDims) && reordered.hasTasks(usualDims, machine);
-  return (mayReorder(dims) || areDots) && reordered.cost.seconds() < blocks.seconds()
+  return (mayReorder(dims) || areDots) && reordered.cost.seconds() < best.seconds()
              ? reordering(reordered)
-             : blocks;
+             : best;
 }
 
 } // namespace

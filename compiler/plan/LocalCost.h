@@ -65,10 +65,11 @@ struct LocalCost {
 };
 
 /// Estimates the work with the machine's rates: a node that streams (see isStreaming and
-/// goesAlongRows) by its bytes; any other by the blocks of Goto and van de Geijn, "Anatomy of
-/// High-Performance Matrix Multiplication" (ACM TOMS 34, 2008), section 4: arithmetic at the tile
-/// kernels' efficiency, calls, packing as often as a block is packed again, and the writing of the
-/// result. Of the two ways of giving A and B their roles it takes the cheaper.
+/// goesAlongRows) by its bytes, unless it may be blocks that take less; any other by the blocks of
+/// Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008),
+/// section 4: arithmetic at the tile kernels' efficiency, calls, packing as often as a block is
+/// packed again, and the writing of the result. Of the two ways of giving A and B their roles it
+/// takes the cheaper.
 LocalCost localCost(const LocalWork &work, const Machine &machine,
                     TeamShares shares = TeamShares::OfTasks);
 

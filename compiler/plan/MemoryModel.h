@@ -30,6 +30,13 @@ public:
 
   /// Reading or writing elements that lie next to each other.
   double stream(double elements) const { return elements * elementBytes / bandwidth; }
+  /// What reading in place takes beyond `stream`, of rows of so many elements: kernels wait for the
+  /// first ones of a row, if it is in memory and shorter than a page, through which processors
+  /// fetch.
+  double waits(double elements, double row) const {
+    const double bytes = row * elementBytes;
+    return bytes < kPageBytes ? kShortBytes / bytes * beyondCaches * stream(elements) : 0;
+  }
   /// What writing by parts of vectors takes beyond `stream`: in memory, their lines are read first.
   double owning(double elements) const { return kOwning * beyondCaches * stream(elements); }
   /// What rows take beyond `stream`, of which there are so many.
@@ -46,6 +53,9 @@ private:
   /// How many times as long as writing it takes to get the lines that are written: each is asked
   /// for when it is stored to.
   static constexpr double kOwning = 2;
+  /// Bytes of rows that take twice as long as longer ones.
+  static constexpr double kShortBytes = 1024;
+  static constexpr double kPageBytes = 4096;
 
   /// A kind of copy of all threads, from where the tensors are.
   struct Copy {

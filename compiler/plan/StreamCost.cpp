@@ -13,6 +13,7 @@
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace einsumc {
 
@@ -38,10 +39,12 @@ public:
         2 * dims.iterations() / (machine.flopsPerSecond(type) * efficiency(counts)) +
         calls * machine.kernelOverhead / toDouble(machine.threads);
     for (const Role role : {Role::A, Role::B, Role::C}) {
-      const double elements = dims.elements(role);
-      cost.packSeconds += isCrossed(role) ? memory.pack({elements, kCrossed, true})
-                                          : memory.rows(elements / dims.run(role, counts));
+      const double elements = dims.elements(role), run = dims.run(role, counts);
+      cost.packSeconds +=
+          isCrossed(role) ? memory.pack({elements, kCrossed, true}) : memory.rows(elements / run);
       cost.memorySeconds += memory.stream(elements);
+      if (role != Role::C)
+        cost.memorySeconds += memoryOf(role).waits(elements, run);
     }
     return cost;
   }
@@ -65,6 +68,10 @@ public:
 
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
+
+  MemoryModel memoryOf(Role role) const {
+    return {machine, elementBytes(), elementBytes() * dims.elements(role)};
+  }
 
   /// What the kernels of sums take beside their memory: so much for each row of neighbours in the
   /// operand that are all summed, or all not.
@@ -109,20 +116,30 @@ private:
   /// batches have as many operands a flop as products with k = 1.
   double efficiency(const DimCounts &counts) const {
     TileSize tile;
+    double columns = 1;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       if (dims[dim].dimClass == DimClass::K)
         tile.k *= toDouble(counts[dim]);
       if (dim == inner)
         tile.m = toDouble(counts[dim]);
+      else if (dims[dim].dimClass == DimClass::N)
+        columns = toDouble(counts[dim]);
     }
     const std::size_t unit = dims.fastest(Role::A);
     const bool isAlongK = unit < dims.size() && dims[unit].dimClass == DimClass::K &&
                           dims.elements(Role::C) * 4 < dims.iterations();
     if (inner < dims.size() && dims[inner].dimClass != DimClass::C && !isAlongK)
-      return tileEfficiency(machine, type, tile);
+      return tileEfficiency(machine, type, tile) * occupancy(tile.m, columns);
     tile.m = std::max(tile.m, isAlongK ? tile.k : 1);
     tile.k = 1;
     return tileEfficiency(machine, type, tile);
+  }
+
+  /// How busy few sums keep the processor: each of a vector waits for the one before it.
+  double occupancy(double rows, double columns) const {
+    constexpr double kEnough = 8; // The latency of a multiply-add times how many begin at once.
+    const double vectors = std::ceil(rows * elementBytes() / toDouble(machine.vectorBytes));
+    return std::min(vectors * columns / kEnough, 1.0);
   }
 
   const WorkDims &dims;

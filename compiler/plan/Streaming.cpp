@@ -19,6 +19,8 @@ namespace {
 
 /// Fewer rows or columns are not worth a block.
 constexpr int64_t kNarrow = 4;
+/// Iterations that take less time than to pack for them.
+constexpr double kFewIterations = 1 << 15;
 constexpr std::array kRoles = {Role::A, Role::B, Role::C};
 
 /// Whether kernels on the tensors in place go along vectors of the largest one: another one with
@@ -114,12 +116,12 @@ DimCounts streamedCounts(const WorkDims &dims) {
 
 bool isStreaming(const WorkDims &dims) {
   constexpr int64_t kBatch = 8, kFewRows = 12;
-  constexpr double kFew = 1 << 15, kShortRun = 16;
+  constexpr double kShortRun = 16;
   const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
   const bool isTinyInPlace =
-      hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFew);
+      hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFewIterations);
   if (fewer < kNarrow)
-    return dims.iterations() <= kFew || goesInPlace(dims) || isTinyInPlace;
+    return dims.iterations() <= kFewIterations || goesInPlace(dims) || isTinyInPlace;
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
@@ -131,6 +133,11 @@ bool isStreaming(const WorkDims &dims) {
       dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
                                     (fewer < kFewRows && goesInRuns(dims, kShortRun)));
   return (isForBatches && isVectorised(dims)) || isTinyInPlace;
+}
+
+bool mayBeBlocks(const WorkDims &dims) {
+  return std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) > 1 &&
+         dims.iterations() > kFewIterations;
 }
 
 int64_t enoughTasks(const Machine &machine) {

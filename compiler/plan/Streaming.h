@@ -28,6 +28,10 @@ DimCounts streamedCounts(const WorkDims &dims);
 /// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims);
 
+/// Whether one that streams has rows and columns, and takes longer than to begin with packing, so
+/// that blocks may be faster than kernels that read short pieces in place.
+bool mayBeBlocks(const WorkDims &dims);
+
 /// Tasks that keep the threads of a node busy that streams.
 int64_t enoughTasks(const Machine &machine);
 
