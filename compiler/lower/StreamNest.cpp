@@ -21,7 +21,8 @@ namespace {
 class StreamNest {
 public:
   StreamNest(const WorkDims &dims, ElementType type, const Machine &machine, LocalNest &nest)
-      : dims(dims), type(type), machine(machine), enough(enoughTasks(machine)), nest(nest) {}
+      : dims(dims), type(type), machine(machine), enough(enoughTasks(machine)),
+        shared(sharedCounts(dims, machine)), nest(nest) {}
 
   void run() {
     nest.kernel = NestKernel::Stream;
@@ -51,7 +52,6 @@ private:
       sums.count = ceilDiv(extent, parts);
       return;
     }
-    cutForTeam();
     growSums();
   }
 
@@ -70,31 +70,6 @@ private:
            dims.elements(Role::A) * toDouble(bytes) >= tiles::kPastCachesBytes;
   }
 
-  /// Makes enough tasks for a team, first of the dims that are slowest in the largest tensor: its
-  /// rows stay long.
-  void cutForTeam() {
-    constexpr int64_t kLeast = 16;
-    std::array sides = {&nest.n, &nest.m, &nest.c};
-    const Role role = largestTensor(dims);
-    llvm::stable_sort(sides, [&](const NestSide *x, const NestSide *y) {
-      return strideOf(role, *x) > strideOf(role, *y);
-    });
-    for (NestSide *side : sides) {
-      if (side->dims.empty() || taskCount() >= enough)
-        continue;
-      SideDim &cut = side->dims.front();
-      const int64_t extent = dims.extent(cut.dim);
-      const int64_t others = taskCount() / ceilDiv(extent, cut.count);
-      const int64_t tasks = ceilDiv(dims.isUnit(role, cut.dim) ? enough : 4 * enough, others);
-      cut.count = std::max(std::min(cut.count, kLeast), ceilDiv(extent, tasks));
-      cut.count = std::min(cut.count, extent);
-    }
-  }
-
-  int64_t strideOf(Role role, const NestSide &side) const {
-    return side.dims.empty() ? 0 : dims.stride(role, side.dims.front().dim);
-  }
-
   /// Takes longer sums where each element of the largest tensor is used once, in rows that are
   /// gone through as they lie, if the threads do not share them.
   void growSums() {
@@ -111,7 +86,7 @@ private:
     const DimIndices candidates = dims.bySpeed(dimClass, role);
     if (candidates.empty())
       return {};
-    return {{{candidates.front(), std::min(dims.extent(candidates.front()), kStream)}}};
+    return {{{candidates.front(), shared[candidates.front()]}}};
   }
 
   /// Indices of a dim that one iteration of the nest covers.
@@ -135,6 +110,7 @@ private:
   const ElementType type;
   const Machine &machine;
   const int64_t enough;
+  const DimCounts shared;
   LocalNest &nest;
 };
 

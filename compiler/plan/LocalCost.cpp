@@ -40,13 +40,13 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   const auto reordering = [&](const ReorderChoice &choice) {
     return inUsualRoles(choice.cost, NestKernel::Reorder);
   };
-  const bool streams = isStreaming(dims);
+  const bool streams = isStreaming(dims, machine);
   std::optional<LocalCost> streamed;
   if (streams || goesAlongRows(dims, machine))
     streamed = inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
   if (streamed && !(streams && mayBeBlocks(dims)))
     return *streamed;
-  if (isReordering(dims))
+  if (isReordering(dims, machine))
     return reordering(chooseReordering(usualDims, work.type, machine));
   const bool isSerial = isForOneThread(dims);
   const auto costOf = [&](const WorkDims &of) {

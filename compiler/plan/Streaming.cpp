@@ -41,11 +41,11 @@ bool isVectorised(const WorkDims &dims) {
   return false;
 }
 
-/// Whether kernels along the fastest dim of each class go along enough neighbours of every tensor
-/// that matters.
-bool goesInRuns(const WorkDims &dims, double shortest) {
+/// Whether kernels along a dim of each class go along enough neighbours of every tensor that
+/// matters.
+/// \param counts by dim: indices in a call
+bool goesInRuns(const WorkDims &dims, const DimCounts &counts, double shortest) {
   constexpr double kShare = 0.25;
-  const DimCounts counts = streamedCounts(dims);
   const double most = dims.elements(largestTensor(dims));
   return llvm::all_of(kRoles, [&](Role role) {
     return dims.elements(role) < kShare * most || dims.run(role, counts) >= shortest;
@@ -83,16 +83,77 @@ bool canReorder(const WorkDims &dims) {
          isForLongBatch(dims);
 }
 
+/// Makes enough tasks for a team, first of the dims that are slowest in the largest tensor: its
+/// rows stay long.
+class TeamCuts {
+public:
+  TeamCuts(const WorkDims &dims, int64_t enough)
+      : dims(dims), enough(enough), counts(streamedCounts(dims)) {}
+
+  DimCounts run() {
+    const Role role = largestTensor(dims);
+    DimIndices cuts;
+    for (const DimClass dimClass : {DimClass::N, DimClass::M, DimClass::C})
+      if (const DimIndices found = dims.bySpeed(dimClass, Role::C); !found.empty())
+        cuts.push_back(found.front());
+    llvm::stable_sort(cuts, [&](std::size_t x, std::size_t y) {
+      return dims.stride(role, x) > dims.stride(role, y);
+    });
+    for (const std::size_t dim : cuts)
+      if (taskCount() < enough)
+        cut(dim, dims.isUnit(role, dim) ? enough : 4 * enough);
+    return counts;
+  }
+
+private:
+  void cut(std::size_t dim, int64_t tasks) {
+    constexpr int64_t kLeast = 16;
+    const int64_t extent = dims.extent(dim);
+    const int64_t others = taskCount() / ceilDiv(extent, counts[dim]);
+    const int64_t part = ceilDiv(extent, ceilDiv(tasks, others));
+    const int64_t most = std::max(std::min(counts[dim], kLeast), part);
+    counts[dim] = ceilDiv(extent, ceilDiv(extent, most));
+  }
+
+  /// Iterations of all loops but those of class k.
+  int64_t taskCount() const {
+    int64_t product = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim].dimClass != DimClass::K)
+        product *= ceilDiv(dims.extent(dim), counts[dim]);
+    return product;
+  }
+
+  const WorkDims &dims;
+  const int64_t enough;
+  DimCounts counts;
+};
+
+/// Whether the runs of a large tensor are long enough where they are cut for the team. Dots of rows
+/// that are no longer than these go from one piece to the next far away in memory, which processors
+/// fetch late.
+bool staysInRuns(const WorkDims &dims, const Machine &machine) {
+  constexpr double kLarge = 1 << 18, kRun = 64, kLargeOfDots = 1 << 23, kRunOfDots = 4096;
+  const Role largest = largestTensor(dims);
+  const std::size_t along = dims.fastest(largest);
+  const bool areDots = dims[along].dimClass == DimClass::K;
+  return dims.elements(largest) < (areDots ? kLargeOfDots : kLarge) ||
+         (areDots && dims.extent(along) >= kStream) ||
+         goesInRuns(dims, sharedCounts(dims, machine), areDots ? kRunOfDots : kRun);
+}
+
 /// Whether kernels go through the tensors in place along vectors and in runs; where blocks could be
-/// reordered, these must be long.
-bool goesInPlace(const WorkDims &dims) {
+/// reordered, these must be long, also in a large tensor whose runs are cut for the team.
+bool goesInPlace(const WorkDims &dims, const Machine &machine) {
   constexpr int64_t kVectors = 32;
   constexpr double kShortRun = 32, kLongRun = 1024;
   if (!isVectorised(dims))
     return false;
-  return canReorder(dims) ? dims.extent(dims.fastest(largestTensor(dims))) >= kVectors &&
-                                goesInRuns(dims, kLongRun)
-                          : goesInRuns(dims, kShortRun);
+  const DimCounts counts = streamedCounts(dims);
+  if (!canReorder(dims))
+    return goesInRuns(dims, counts, kShortRun);
+  return dims.extent(dims.fastest(largestTensor(dims))) >= kVectors &&
+         goesInRuns(dims, counts, kLongRun) && staysInRuns(dims, machine);
 }
 
 } // namespace
@@ -114,14 +175,18 @@ DimCounts streamedCounts(const WorkDims &dims) {
   return counts;
 }
 
-bool isStreaming(const WorkDims &dims) {
+DimCounts sharedCounts(const WorkDims &dims, const Machine &machine) {
+  return TeamCuts(dims, enoughTasks(machine)).run();
+}
+
+bool isStreaming(const WorkDims &dims, const Machine &machine) {
   constexpr int64_t kBatch = 8, kFewRows = 12;
   constexpr double kShortRun = 16;
   const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
   const bool isTinyInPlace =
       hasTinyProducts(dims) && (!canReorder(dims) || dims.iterations() <= kFewIterations);
   if (fewer < kNarrow)
-    return dims.iterations() <= kFewIterations || goesInPlace(dims) || isTinyInPlace;
+    return dims.iterations() <= kFewIterations || goesInPlace(dims, machine) || isTinyInPlace;
   const DimIndices batch = dims.bySpeed(DimClass::C, Role::C);
   if (batch.empty() || dims.extent(batch.front()) < kBatch)
     return false;
@@ -130,8 +195,9 @@ bool isStreaming(const WorkDims &dims) {
   // kernels go through all tensors in runs.
   const std::size_t dim = batch.front();
   const bool isForBatches =
-      dims.isUnit(Role::C, dim) && (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
-                                    (fewer < kFewRows && goesInRuns(dims, kShortRun)));
+      dims.isUnit(Role::C, dim) &&
+      (dims.isUnit(Role::A, dim) || dims.isUnit(Role::B, dim) ||
+       (fewer < kFewRows && goesInRuns(dims, streamedCounts(dims), kShortRun)));
   return (isForBatches && isVectorised(dims)) || isTinyInPlace;
 }
 
@@ -170,7 +236,9 @@ bool goesAlongRows(const WorkDims &dims, const Machine &machine) {
          columns == dims.extentOf(others) && inTask * sums > tiles::kStreamedElements;
 }
 
-bool isReordering(const WorkDims &dims) { return !isStreaming(dims) && canReorder(dims); }
+bool isReordering(const WorkDims &dims, const Machine &machine) {
+  return !isStreaming(dims, machine) && canReorder(dims);
+}
 
 bool mayReorder(const WorkDims &dims) {
   constexpr int64_t kFewSums = 8;

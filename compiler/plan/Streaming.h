@@ -22,18 +22,21 @@ Role largestTensor(const WorkDims &dims);
 /// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
 DimCounts streamedCounts(const WorkDims &dims);
 
+/// Tasks that keep the threads of a node busy that streams.
+int64_t enoughTasks(const Machine &machine);
+
+/// The same where the threads share the calls for the result: of dims that are cut for them fewer.
+DimCounts sharedCounts(const WorkDims &dims, const Machine &machine);
+
 /// Whether a contraction moves more than it computes, so that its tensors are read in place: one
 /// operand is (nearly) a vector, or the elements of a batch lie next to each other in the result
 /// and in an operand or are few sums, and kernels go along vectors of the largest tensor; or a
 /// batch has products so small that packing each would cost more.
-bool isStreaming(const WorkDims &dims);
+bool isStreaming(const WorkDims &dims, const Machine &machine);
 
 /// Whether one that streams has rows and columns, and takes longer than to begin with packing, so
 /// that blocks may be faster than kernels that read short pieces in place.
 bool mayBeBlocks(const WorkDims &dims);
-
-/// Tasks that keep the threads of a node busy that streams.
-int64_t enoughTasks(const Machine &machine);
 
 /// Whether few columns pass by long rows of a large tensor, reading which takes far longer than to
 /// write the results: kernels in place go along some of these rows at a time, which a processor
@@ -43,7 +46,7 @@ bool goesAlongRows(const WorkDims &dims, const Machine &machine);
 
 /// Whether a contraction lacks rows, columns or sums, or is a batch of tiny products, but the order
 /// of some tensor's dims keeps kernels from going through them in place.
-bool isReordering(const WorkDims &dims);
+bool isReordering(const WorkDims &dims, const Machine &machine);
 
 /// Whether one that is neither has few sums and a result along a batch, so that vectors along that
 /// may be faster than blocks.
