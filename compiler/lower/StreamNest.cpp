@@ -9,10 +9,7 @@
 
 #include "einsumc/BlockTiles.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
-#include <array>
 
 namespace einsumc {
 
@@ -76,7 +73,8 @@ private:
     const bool isUsedOnce = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N)) == 1;
     const std::size_t fastest = dims.fastest(largestTensor(dims)); // Scalars have none.
     const bool isBatch = fastest < dims.size() && dims[fastest].dimClass == DimClass::C;
-    if (!isUsedOnce || isBatch || nest.k.dims.empty() || (!nest.serial && taskCount() < enough))
+    if (!isUsedOnce || isBatch || nest.k.dims.empty() ||
+        (!nest.serial && tasksOfCalls(dims, shared) < enough))
       return;
     SideDim &sums = nest.k.dims.front();
     sums.count = std::min(dims.extent(sums.dim), kStreamedSums);
@@ -95,15 +93,6 @@ private:
       if (!side->dims.empty() && side->dims.front().dim == dim)
         return side->dims.front().count;
     return 1;
-  }
-
-  /// Iterations of all loops but those of class k, with the sides as they are now.
-  int64_t taskCount() const {
-    int64_t product = 1;
-    for (std::size_t d = 0; d < nest.dims.size(); ++d)
-      if (nest.dims[d].dimClass != DimClass::K)
-        product *= ceilDiv(dims.extent(d), stepOf(d));
-    return product;
   }
 
   const WorkDims &dims;

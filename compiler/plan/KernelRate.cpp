@@ -11,6 +11,7 @@
 #include "einsumc/BlockTiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace einsumc {
 
@@ -66,6 +67,13 @@ double tileEfficiency(const Machine &machine, ElementType type, const TileSize &
                                  between(time(nextM, k.at), time(nextM, nextK), k.share), m.share);
   return std::min(mBytes, static_cast<double>(known.mBytes.back())) *
          std::min(tile.k, static_cast<double>(known.k.back())) / seconds;
+}
+
+double occupancy(const Machine &machine, ElementType type, const TileSize &tile) {
+  constexpr double kEnough = 8;  // The latency of a multiply-add times how many begin at once.
+  constexpr double kFewSums = 8; // Take no longer than a call.
+  const double lanes = static_cast<double>(machine.vectorBytes / sizeInBytes(type));
+  return tile.k < kFewSums ? 1 : std::min(std::ceil(tile.m / lanes) * tile.n / kEnough, 1.0);
 }
 
 } // namespace einsumc

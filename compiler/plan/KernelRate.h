@@ -25,6 +25,9 @@ TileSize tileSize(const Machine &machine, ElementType type, int64_t m, int64_t n
 /// The share of the peak that the kernel of a tile reaches, calls apart.
 double tileEfficiency(const Machine &machine, ElementType type, const TileSize &tile);
 
+/// How busy a tile's sums keep the processor: if they are few, each waits for the one before it.
+double occupancy(const Machine &machine, ElementType type, const TileSize &tile);
+
 } // namespace einsumc
 
 #endif // EINSUMC_PLAN_KERNELRATE_H

@@ -41,10 +41,11 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     return inUsualRoles(choice.cost, NestKernel::Reorder);
   };
   const bool streams = isStreaming(dims, machine);
+  const bool goesAlong = !streams && goesAlongRows(dims, machine);
   std::optional<LocalCost> streamed;
-  if (streams || goesAlongRows(dims, machine))
+  if (streams || goesAlong)
     streamed = inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
-  if (streamed && !(streams && mayBeBlocks(dims)))
+  if (goesAlong || (streams && !mayBeBlocks(dims)))
     return *streamed;
   if (isReordering(dims, machine))
     return reordering(chooseReordering(usualDims, work.type, machine));

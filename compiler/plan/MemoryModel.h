@@ -30,10 +30,10 @@ public:
 
   /// Reading or writing elements that lie next to each other.
   double stream(double elements) const { return elements * elementBytes / bandwidth; }
-  /// What reading in place takes beyond `stream`, of rows of so many elements: kernels wait for the
-  /// first ones of a row, if it is in memory and shorter than a page, through which processors
-  /// fetch.
-  double waits(double elements, double row) const {
+  /// What reading rows of so many elements in place takes beyond `stream`: kernels wait for the
+  /// begin of each row in memory that is shorter than a page, as processors fetch ahead only within
+  /// one.
+  double waitsForRows(double elements, double row) const {
     const double bytes = row * elementBytes;
     return bytes < kPageBytes ? kShortBytes / bytes * beyondCaches * stream(elements) : 0;
   }

@@ -13,7 +13,6 @@
 #include "einsumc/StridedCopy.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace einsumc {
 
@@ -44,7 +43,7 @@ public:
           isCrossed(role) ? memory.pack({elements, kCrossed, true}) : memory.rows(elements / run);
       cost.memorySeconds += memory.stream(elements);
       if (role != Role::C)
-        cost.memorySeconds += memoryOf(role).waits(elements, run);
+        cost.memorySeconds += memoryOf(role).waitsForRows(elements, run);
     }
     return cost;
   }
@@ -69,8 +68,13 @@ public:
 private:
   double elementBytes() const { return static_cast<double>(sizeInBytes(type)); }
 
+  /// Of one tensor alone, which may stay in a cache although the others do not.
   MemoryModel memoryOf(Role role) const {
-    return {machine, elementBytes(), elementBytes() * dims.elements(role)};
+    double all = 0;
+    for (const Role other : {Role::A, Role::B, Role::C})
+      all += dims.elements(other);
+    return {machine, elementBytes(),
+            elementBytes() * dims.footprint() * dims.elements(role) / std::max(all, 1.0)};
   }
 
   /// What the kernels of sums take beside their memory: so much for each row of neighbours in the
@@ -116,30 +120,22 @@ private:
   /// batches have as many operands a flop as products with k = 1.
   double efficiency(const DimCounts &counts) const {
     TileSize tile;
-    double columns = 1;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       if (dims[dim].dimClass == DimClass::K)
         tile.k *= toDouble(counts[dim]);
       if (dim == inner)
         tile.m = toDouble(counts[dim]);
       else if (dims[dim].dimClass == DimClass::N)
-        columns = toDouble(counts[dim]);
+        tile.n *= toDouble(counts[dim]);
     }
     const std::size_t unit = dims.fastest(Role::A);
     const bool isAlongK = unit < dims.size() && dims[unit].dimClass == DimClass::K &&
                           dims.elements(Role::C) * 4 < dims.iterations();
     if (inner < dims.size() && dims[inner].dimClass != DimClass::C && !isAlongK)
-      return tileEfficiency(machine, type, tile) * occupancy(tile.m, columns);
+      return tileEfficiency(machine, type, tile) * occupancy(machine, type, tile);
     tile.m = std::max(tile.m, isAlongK ? tile.k : 1);
     tile.k = 1;
     return tileEfficiency(machine, type, tile);
-  }
-
-  /// How busy few sums keep the processor: each of a vector waits for the one before it.
-  double occupancy(double rows, double columns) const {
-    constexpr double kEnough = 8; // The latency of a multiply-add times how many begin at once.
-    const double vectors = std::ceil(rows * elementBytes() / toDouble(machine.vectorBytes));
-    return std::min(vectors * columns / kEnough, 1.0);
   }
 
   const WorkDims &dims;

@@ -19,7 +19,7 @@ namespace {
 
 /// Fewer rows or columns are not worth a block.
 constexpr int64_t kNarrow = 4;
-/// Iterations that take less time than to pack for them.
+/// Up to so many iterations take less time than packing for them.
 constexpr double kFewIterations = 1 << 15;
 constexpr std::array kRoles = {Role::A, Role::B, Role::C};
 
@@ -100,7 +100,7 @@ public:
       return dims.stride(role, x) > dims.stride(role, y);
     });
     for (const std::size_t dim : cuts)
-      if (taskCount() < enough)
+      if (tasksOfCalls(dims, counts) < enough)
         cut(dim, dims.isUnit(role, dim) ? enough : 4 * enough);
     return counts;
   }
@@ -109,19 +109,10 @@ private:
   void cut(std::size_t dim, int64_t tasks) {
     constexpr int64_t kLeast = 16;
     const int64_t extent = dims.extent(dim);
-    const int64_t others = taskCount() / ceilDiv(extent, counts[dim]);
+    const int64_t others = tasksOfCalls(dims, counts) / ceilDiv(extent, counts[dim]);
     const int64_t part = ceilDiv(extent, ceilDiv(tasks, others));
     const int64_t most = std::max(std::min(counts[dim], kLeast), part);
     counts[dim] = ceilDiv(extent, ceilDiv(extent, most));
-  }
-
-  /// Iterations of all loops but those of class k.
-  int64_t taskCount() const {
-    int64_t product = 1;
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (dims[dim].dimClass != DimClass::K)
-        product *= ceilDiv(dims.extent(dim), counts[dim]);
-    return product;
   }
 
   const WorkDims &dims;
@@ -131,13 +122,15 @@ private:
 
 /// Whether the runs of a large tensor are long enough where they are cut for the team. Dots of rows
 /// that are no longer than these go from one piece to the next far away in memory, which processors
-/// fetch late.
+/// fetch late. Of a matrix threads share the sums instead.
 bool staysInRuns(const WorkDims &dims, const Machine &machine) {
-  constexpr double kLarge = 1 << 18, kRun = 64, kLargeOfDots = 1 << 23, kRunOfDots = 4096;
+  // Elements, of a thread's part of the tensor those that are large.
+  constexpr double kLarge = 1 << 17, kRun = 64, kLargeOfDots = 1 << 22, kRunOfDots = 4096;
   const Role largest = largestTensor(dims);
   const std::size_t along = dims.fastest(largest);
   const bool areDots = dims[along].dimClass == DimClass::K;
-  return dims.elements(largest) < (areDots ? kLargeOfDots : kLarge) ||
+  const double ofThread = dims.elements(largest) / toDouble(machine.threads);
+  return dims.size() == 2 || ofThread < (areDots ? kLargeOfDots : kLarge) ||
          (areDots && dims.extent(along) >= kStream) ||
          goesInRuns(dims, sharedCounts(dims, machine), areDots ? kRunOfDots : kRun);
 }
@@ -177,6 +170,14 @@ DimCounts streamedCounts(const WorkDims &dims) {
 
 DimCounts sharedCounts(const WorkDims &dims, const Machine &machine) {
   return TeamCuts(dims, enoughTasks(machine)).run();
+}
+
+int64_t tasksOfCalls(const WorkDims &dims, const DimCounts &counts) {
+  int64_t product = 1;
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (dims[dim].dimClass != DimClass::K)
+      product *= ceilDiv(dims.extent(dim), counts[dim]);
+  return product;
 }
 
 bool isStreaming(const WorkDims &dims, const Machine &machine) {

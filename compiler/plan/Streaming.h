@@ -19,14 +19,17 @@ constexpr int64_t kStream = 2048, kStreamedSums = 16384;
 /// The tensor with the most elements.
 Role largestTensor(const WorkDims &dims);
 
-/// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
-DimCounts streamedCounts(const WorkDims &dims);
-
 /// Tasks that keep the threads of a node busy that streams.
 int64_t enoughTasks(const Machine &machine);
 
-/// The same where the threads share the calls for the result: of dims that are cut for them fewer.
+/// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
+DimCounts streamedCounts(const WorkDims &dims);
+
+/// The same after dims of the result are cut, evenly, into enough tasks for the threads.
 DimCounts sharedCounts(const WorkDims &dims, const Machine &machine);
+
+/// Iterations of the loops over a result of which a call has so many indices of each dim.
+int64_t tasksOfCalls(const WorkDims &dims, const DimCounts &counts);
 
 /// Whether a contraction moves more than it computes, so that its tensors are read in place: one
 /// operand is (nearly) a vector, or the elements of a batch lie next to each other in the result
@@ -34,8 +37,8 @@ DimCounts sharedCounts(const WorkDims &dims, const Machine &machine);
 /// batch has products so small that packing each would cost more.
 bool isStreaming(const WorkDims &dims, const Machine &machine);
 
-/// Whether one that streams has rows and columns, and takes longer than to begin with packing, so
-/// that blocks may be faster than kernels that read short pieces in place.
+/// Whether one that streams has rows and columns, and enough iterations for packing to pay, so that
+/// blocks may be faster than kernels that read short pieces in place.
 bool mayBeBlocks(const WorkDims &dims);
 
 /// Whether few columns pass by long rows of a large tensor, reading which takes far longer than to
@@ -48,12 +51,12 @@ bool goesAlongRows(const WorkDims &dims, const Machine &machine);
 /// of some tensor's dims keeps kernels from going through them in place.
 bool isReordering(const WorkDims &dims, const Machine &machine);
 
-/// Whether one that is neither has few sums and a result along a batch, so that vectors along that
-/// may be faster than blocks.
+/// Whether one that is not reordered for that has few sums and a result along a batch, so that
+/// vectors along that may be faster than blocks.
 bool mayReorder(const WorkDims &dims);
 
-/// Whether a contraction that neither streams nor is reordered has few rows or columns and a large
-/// operand along sums, so that dots of that in place may be faster than blocks, for which it is
+/// Whether a contraction that is not reordered anyway has few rows or columns and a large operand
+/// along sums, so that dots of that in place may be faster than blocks, for which it is
 /// packed.
 bool mayBeDots(const WorkDims &dims);
 
