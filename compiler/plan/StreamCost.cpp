@@ -117,7 +117,8 @@ private:
   }
 
   /// Of a kernel that vectorises along the fastest dim of the result; sums of a scalar or of
-  /// batches have as many operands a flop as products with k = 1.
+  /// batches have as many operands a flop as products with k = 1. Sums of one column are several
+  /// for each row, and tiny products wait for their calls: neither waits for few sums under way.
   double efficiency(const DimCounts &counts) const {
     TileSize tile;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
@@ -132,7 +133,8 @@ private:
     const bool isAlongK = unit < dims.size() && dims[unit].dimClass == DimClass::K &&
                           dims.elements(Role::C) * 4 < dims.iterations();
     if (inner < dims.size() && dims[inner].dimClass != DimClass::C && !isAlongK)
-      return tileEfficiency(machine, type, tile) * occupancy(machine, type, tile);
+      return tileEfficiency(machine, type, tile) *
+             (mayBeBlocks(dims) ? occupancy(machine, type, tile) : 1);
     tile.m = std::max(tile.m, isAlongK ? tile.k : 1);
     tile.k = 1;
     return tileEfficiency(machine, type, tile);
