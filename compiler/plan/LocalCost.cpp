@@ -62,7 +62,8 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
   // What both take is beside the point.
   const double both = std::min(usual.lineSeconds, other.lineSeconds);
   LocalCost best = other.seconds() - both < kClearly * (usual.seconds() - both) ? other : usual;
-  if (streamed && streamed->seconds() <= best.seconds())
+  // Where memory limits both, blocks were mostly faster.
+  if (streamed && streamed->seconds() < best.seconds())
     best = *streamed;
   if (!mayReorder(dims) && !mayBeDots(usualDims))
     return best;

@@ -101,18 +101,21 @@ public:
     });
     for (const std::size_t dim : cuts)
       if (tasksOfCalls(dims, counts) < enough)
-        cut(dim, dims.isUnit(role, dim) ? enough : 4 * enough);
+        cut(dim, dims.isUnit(role, dim));
     return counts;
   }
 
 private:
-  void cut(std::size_t dim, int64_t tasks) {
+  /// \param isAlong the largest tensor is contiguous along the dim: fewer parts, of whole vectors
+  /// rather than even ones
+  void cut(std::size_t dim, bool isAlong) {
+    const int64_t tasks = isAlong ? enough : 4 * enough;
     constexpr int64_t kLeast = 16;
     const int64_t extent = dims.extent(dim);
     const int64_t others = tasksOfCalls(dims, counts) / ceilDiv(extent, counts[dim]);
     const int64_t part = ceilDiv(extent, ceilDiv(tasks, others));
     const int64_t most = std::max(std::min(counts[dim], kLeast), part);
-    counts[dim] = ceilDiv(extent, ceilDiv(extent, most));
+    counts[dim] = isAlong ? std::min(most, extent) : ceilDiv(extent, ceilDiv(extent, most));
   }
 
   const WorkDims &dims;

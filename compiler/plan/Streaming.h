@@ -25,7 +25,7 @@ int64_t enoughTasks(const Machine &machine);
 /// Indices of each dim in one call of a kernel that streams: it goes along a dim of each class.
 DimCounts streamedCounts(const WorkDims &dims);
 
-/// The same after dims of the result are cut, evenly, into enough tasks for the threads.
+/// The same after dims of the result are cut into enough tasks for the threads.
 DimCounts sharedCounts(const WorkDims &dims, const Machine &machine);
 
 /// Iterations of the loops over a result of which a call has so many indices of each dim.
