@@ -47,7 +47,7 @@ LocalCost costOnTeam(const LocalWork &work, const WorkDims &dims, const Machine 
     streamed = inUsualRoles(streamCost(usualDims, work.type, machine), NestKernel::Stream);
   if (goesAlong || (streams && !mayBeBlocks(dims)))
     return *streamed;
-  if (isReordering(dims, machine))
+  if (!streams && canReorder(dims))
     return reordering(chooseReordering(usualDims, work.type, machine));
   const bool isSerial = isForOneThread(dims);
   const auto costOf = [&](const WorkDims &of) {

@@ -40,7 +40,7 @@ struct ReorderChoice {
 
 /// Chooses blocks that all large tensors have in long pieces, and of the orders of their dims that
 /// one of the tensors suggests the one that is the cheapest by the machine's rates.
-/// \pre isReordering, mayReorder or mayBeDots
+/// \pre canReorder, mayReorder or mayBeDots
 ReorderChoice chooseReordering(const WorkDims &dims, ElementType type, const Machine &machine);
 
 } // namespace einsumc

@@ -70,19 +70,6 @@ bool isForLongBatch(const WorkDims &dims) {
          dims.extentOf(DimClass::K) < kFewSums && !dims.isUnit(operand, unit);
 }
 
-/// Whether it lacks rows, columns or sums, or the elements of a batch of tiny products lie next to
-/// each other in the result, or fill vectors best. Other outer products have blocks of rows and
-/// columns.
-bool canReorder(const WorkDims &dims) {
-  const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
-  if (fewer == 1)
-    return true;
-  const bool isOuter = dims.extentOf(DimClass::K) == 1;
-  const bool isAlongBatch = dims[dims.fastest(Role::C)].dimClass == DimClass::C;
-  return (isOuter && fewer < kNarrow) || (isAlongBatch && (isOuter || hasTinyProducts(dims))) ||
-         isForLongBatch(dims);
-}
-
 /// Makes enough tasks for a team, first of the dims that are slowest in the largest tensor: its
 /// rows stay long.
 class TeamCuts {
@@ -153,6 +140,16 @@ bool goesInPlace(const WorkDims &dims, const Machine &machine) {
 }
 
 } // namespace
+
+bool canReorder(const WorkDims &dims) {
+  const int64_t fewer = std::min(dims.extentOf(DimClass::M), dims.extentOf(DimClass::N));
+  if (fewer == 1)
+    return true;
+  const bool isOuter = dims.extentOf(DimClass::K) == 1;
+  const bool isAlongBatch = dims[dims.fastest(Role::C)].dimClass == DimClass::C;
+  return (isOuter && fewer < kNarrow) || (isAlongBatch && (isOuter || hasTinyProducts(dims))) ||
+         isForLongBatch(dims);
+}
 
 Role largestTensor(const WorkDims &dims) {
   return *std::max_element(kRoles.begin(), kRoles.end(),
@@ -238,10 +235,6 @@ bool goesAlongRows(const WorkDims &dims, const Machine &machine) {
   static_assert(tiles::kStreamedElements >= kStream * 8 * kFewColumns);
   return dims.extent(along) >= kLongRow && inTask >= kLeastInTask && columns <= kFewColumns &&
          columns == dims.extentOf(others) && inTask * sums > tiles::kStreamedElements;
-}
-
-bool isReordering(const WorkDims &dims, const Machine &machine) {
-  return !isStreaming(dims, machine) && canReorder(dims);
 }
 
 bool mayReorder(const WorkDims &dims) {

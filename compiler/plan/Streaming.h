@@ -47,9 +47,10 @@ bool mayBeBlocks(const WorkDims &dims);
 /// long where the threads share them.
 bool goesAlongRows(const WorkDims &dims, const Machine &machine);
 
-/// Whether a contraction lacks rows, columns or sums, or is a batch of tiny products, but the order
-/// of some tensor's dims keeps kernels from going through them in place.
-bool isReordering(const WorkDims &dims, const Machine &machine);
+/// Whether a contraction lacks rows, columns or sums, or the elements of a batch of tiny products
+/// lie next to each other in the result, or fill vectors best, so that it is reordered where it
+/// does not stream. Other outer products have blocks of rows and columns.
+bool canReorder(const WorkDims &dims);
 
 /// Whether one that is not reordered for that has few sums and a result along a batch, so that
 /// vectors along that may be faster than blocks.
