@@ -102,6 +102,23 @@ template <class T> void prefetchRow(const T *row, int64_t extent) {
   prefetch(row + extent - 1);
 }
 
+/// Calls square(column) for the first columns of squares of a packet a side that cover \p columns:
+/// the last one ends with these. Between them fetchRow(row) is called for as many rows, which the
+/// processor would drop in part if it had no room for all at once.
+template <class T, class Fetch, class Square>
+[[gnu::always_inline]] inline void forEachSquareOfRows(int64_t columns, const Fetch &fetchRow,
+                                                       const Square &square) {
+  constexpr int64_t kSize = kPacket<T>;
+  const int64_t squares = ceilDiv(columns, kSize);
+  int64_t row = 0, due = 0;
+  for (int64_t column = 0; column < columns; column += kSize) {
+#pragma GCC unroll 1
+    for (due += kSize; due >= squares; due -= squares)
+      fetchRow(row++);
+    square(std::min(column, columns - kSize));
+  }
+}
+
 /// Rows that are consecutive in both. Shorter ones than a page are fetched ahead: they end before a
 /// processor's prefetchers have found them. So is what rows past the caches need; that of the first
 /// ones is fetched before the call.

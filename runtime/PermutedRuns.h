@@ -66,6 +66,9 @@ public:
       nest.take(d);
   }
 
+  /// Elements of a run.
+  int64_t length() const { return runLength; }
+
   /// Takes the loop whose steps copy() goes through out of the rest of the nest.
   /// \pre its loops are sorted for both tensors
   Loop takeBatch(LoopNest &nest) const {
@@ -172,12 +175,11 @@ private:
   static void readColumns(T *columns, const T *source, int64_t rowLength, int64_t step,
                           int64_t ahead) noexcept {
     constexpr int64_t kSize = kPacket<T>;
-    for (int64_t i = 0; i < kSize; ++i)
-      prefetchRow(source + i * step + ahead, rowLength);
-    for (int64_t at = 0; at < rowLength; at += kSize) {
-      const int64_t first = std::min(at, rowLength - kSize);
-      transposePackets<T>(columns + first * kSize, kSize, source + first, step);
-    }
+    forEachSquareOfRows<T>(
+        rowLength, [&](int64_t i) { prefetchRow(source + i * step + ahead, rowLength); },
+        [&](int64_t first) {
+          transposePackets<T>(columns + first * kSize, kSize, source + first, step);
+        });
   }
 
   /// Brings the columns into the order of the target, and makes rows of them.

@@ -97,6 +97,9 @@ public:
         nest.take(d);
   }
 
+  /// That a call copies.
+  int64_t elements() const { return rows * readLength; }
+
   /// Whether the lengths of runs are whole lines: aligned ones share none.
   bool areWholeLines() const {
     return readLength % kCacheLine<T> == 0 && writeLength % kCacheLine<T> == 0;
@@ -263,10 +266,10 @@ private:
     for (int64_t firstRow = 0; firstRow < rows; firstRow += rowsTogether) {
       for (int64_t r = 0; r < endRow; r += kSize) {
         const int64_t row = firstRow + std::min(r, rowsTogether - kSize);
-        for (int64_t i = row; i < row + kSize; ++i)
-          prefetchRow(source + fromRow[i] + ahead, readLength);
-        for (int64_t c = 0; c < endColumn; c += kSize)
-          transposeSquare<Op>(target, source, row, std::min(c, readLength - kSize));
+        forEachSquareOfRows<T>(
+            endColumn,
+            [&](int64_t i) { prefetchRow(source + fromRow[row + i] + ahead, readLength); },
+            [&](int64_t column) { transposeSquare<Op>(target, source, row, column); });
       }
       for (int64_t row = firstRow; row < firstRow + rowsTogether; ++row)
         for (int64_t c = row < firstRow + endRow ? endColumn : 0; c < readLength; ++c) {

@@ -137,15 +137,21 @@ template <class T> struct Runs {
   std::optional<ShortRuns<T>> few;
 };
 
-/// Calls \p copy for every step of the loops, and tells it how far on the next call reads: behind
-/// the last one \p next elements from the source's begin. What calls write is fetched before.
+/// Calls \p copy for every step of the loops, and tells it how far on the source is that it should
+/// fetch: of the next call, or of a later one if calls copy too little for memory to answer
+/// meanwhile. Behind the last one this is \p next elements from the source's begin. What calls
+/// write is fetched before.
+/// \param elements that a call copies
 template <class T, class Copy>
-void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t next,
-              const RowsToWrite<T> &rows, Copy &&copy) noexcept {
-  constexpr std::size_t kRing = 16;
-  static_assert(kRing > kRowsToWriteAhead);
+void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t elements,
+              int64_t next, const RowsToWrite<T> &rows, Copy &&copy) noexcept {
+  constexpr std::size_t kRing = 32;
+  constexpr int64_t kBytesAhead = 4096, kMostAhead = 16;
+  static_assert(kRing > kRowsToWriteAhead && kRing > kMostAhead);
   std::array<CopyOffset, kRing> steps;
-  const int64_t ahead = rows.stepsAhead();
+  const int64_t reads = std::clamp<int64_t>(
+      kBytesAhead / (elements * static_cast<int64_t>(sizeof(T))), 1, kMostAhead);
+  const int64_t ahead = std::max(rows.stepsAhead(), reads);
   int64_t begun = 0, done = 0;
   const auto step = [&](int64_t number) -> CopyOffset & {
     return steps[static_cast<std::size_t>(number) % kRing];
@@ -158,10 +164,10 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t n
     rows.fetch(target + to);
     step(begun++) = {to, from};
     if (begun - done > ahead)
-      copyNext(step(done + 1).from);
+      copyNext(step(done + reads).from);
   });
   while (done + 1 < begun)
-    copyNext(step(done + 1).from);
+    copyNext(step(std::min(done + reads, begun - 1)).from);
   copyNext(next);
 }
 
@@ -286,8 +292,9 @@ void runInnermost(T *target, const T *source, LoopNest &nest, LineWriter<T> &lin
     // The last rows go with those before them: few alone would not fill a packet.
     work.inner.extent = rows - row < 2 * step ? rows - row : step;
     const int64_t next = row + work.inner.extent < rows ? work.inner.extent * work.inner.from : 0;
-    runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from, next,
-             written, [&](T *to, const T *from, int64_t ahead) {
+    runLoops(nest.loops(), target + row * work.inner.to, source + row * work.inner.from,
+             work.inner.extent * work.outer.extent, next, written,
+             [&](T *to, const T *from, int64_t ahead) {
                work.kernel(to, from, work.inner, work.outer, ahead, lines);
              });
   }
@@ -302,13 +309,13 @@ void runCopy(T *target, const T *source, LoopNest &nest, const Runs<T> &runs, in
   if (const auto &permuted = runs.permuted) {
     nest.sortForBoth();
     const Loop batch = permuted->takeBatch(nest);
-    runLoops(nest.loops(), target, source, 0, RowsToWrite<T>(),
+    runLoops(nest.loops(), target, source, permuted->length() * batch.extent, 0, RowsToWrite<T>(),
              [&](T *to, const T *from, int64_t ahead) {
                permuted->template copy<Op>(to, from, batch, ahead, lines);
              });
   } else if (const auto &few = runs.few) {
     nest.sortForBoth();
-    runLoops(nest.loops(), target, source, 0, RowsToWrite<T>(),
+    runLoops(nest.loops(), target, source, few->elements(), 0, RowsToWrite<T>(),
              [&](T *to, const T *from, int64_t ahead) {
                few->template copy<Op>(to, from, ahead, lines);
              });
