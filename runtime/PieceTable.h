@@ -11,7 +11,9 @@
 #include "CopyLoops.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace einsumc {
@@ -37,17 +39,10 @@ public:
   /// \pre they are such
   template <class Op>
   PieceTable(LoopNest &nest, Op /*operation*/) noexcept
-      : kernel(kernelFor<Op>(nest.take(0).extent)) {
-    to[0] = from[0] = 0;
-    for (std::size_t d = 0; d < nest.loops().size();)
-      if (goesIn(nest.loops()[d], count))
-        extend(nest.take(d));
-      else
-        ++d;
-  }
+      : PieceTable(nest, nest.take(0).extent, Op()) {}
 
   void copy(T *target, const T *source) const noexcept {
-    kernel(target, source, to.data(), from.data(), count);
+    kernel(target, source, to.data(), from.data(), {count, run});
   }
 
 private:
@@ -55,8 +50,31 @@ private:
   /// steps are short.
   static constexpr int64_t kMost = 256, kEnough = 16, kUses = 4, kShort = 16;
 
+  /// Pieces, and so many of them after each other that are neighbours in the target.
+  struct Counts {
+    int64_t pieces, run;
+  };
+
   using Kernel = void (*)(T *__restrict target, const T *__restrict source, const int64_t *to,
-                          const int64_t *from, int64_t count) noexcept;
+                          const int64_t *from, Counts counts) noexcept;
+
+  template <class Op>
+  PieceTable(LoopNest &nest, int64_t piece, Op /*operation*/) noexcept
+      : kernel(kernelFor<Op>(piece)) {
+    to[0] = from[0] = 0;
+    bool isRun = true, mayReadOn = true; // Behind a piece lie others in the source.
+    for (std::size_t d = 0; d < nest.loops().size();)
+      if (goesIn(nest.loops()[d], count)) {
+        const Loop loop = nest.take(d);
+        isRun = isRun && loop.to == count * piece;
+        mayReadOn = mayReadOn && loop.from >= piece;
+        extend(loop);
+        run = isRun ? count : run;
+      } else {
+        ++d;
+      }
+    run = mayReadOn ? run : 1;
+  }
 
   static bool goesIn(const Loop &loop, int64_t pieces) {
     return loop.extent < kShort && pieces * loop.extent <= kMost;
@@ -70,11 +88,19 @@ private:
     count *= loop.extent;
   }
 
+  /// Pieces of a run but its last are written as whole vectors: what these have beyond is
+  /// overwritten by the next one, and read from what lies before the last piece.
   template <class Op, int Piece>
   static void copyPieces(T *__restrict target, const T *__restrict source, const int64_t *to,
-                         const int64_t *from, int64_t count) noexcept {
-    for (int64_t i = 0; i < count; ++i)
+                         const int64_t *from, Counts counts) noexcept {
+    constexpr int kWhole = static_cast<int>(std::bit_ceil(static_cast<unsigned>(Piece)));
+    for (int64_t i = 0; i < counts.pieces;) {
+      if constexpr (Op::isIdempotent)
+        for (const int64_t last = i + counts.run - 1; i < last; ++i)
+          std::memcpy(target + to[i], source + from[i], kWhole * sizeof(T));
       copyPiece<T, Op, Piece>(target + to[i], source + from[i]);
+      ++i;
+    }
   }
 
   template <class Op> static Kernel kernelFor(int64_t piece) {
@@ -85,7 +111,7 @@ private:
   }
 
   Kernel kernel;
-  int64_t count = 1;
+  int64_t count = 1, run = 1;
   std::array<int64_t, kMost> to, from; ///< by piece: where it begins
 };
 

@@ -213,6 +213,7 @@ public:
       pieces.emplace(nest, Op());
     else
       work = takeInnermost<T, Op>(nest, false, Origin::Near);
+    nest.sortForBoth();
   }
 
   int64_t steps() const { return nest.steps(); }

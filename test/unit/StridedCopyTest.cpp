@@ -510,6 +510,15 @@ TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
     }
 }
 
+/// Of which none lie behind the last one in the source.
+TYPED_TEST(StridedCopyTest, RepeatedPieces) {
+  for (const int64_t piece : {2, 3, 5, 9, 13}) {
+    const int64_t row = 5 * piece + 1;
+    this->expectCopy({{piece, 1, 1}, {5, piece, 0}, {4, row, 0}, {40, 4 * row, piece}},
+                     serialCopy<TypeParam>);
+  }
+}
+
 /// In so many short loops that no list has all of them, some of which stay on one element of the
 /// target, and by tiles.
 TYPED_TEST(StridedCopyTest, PiecesInShortLoops) {
