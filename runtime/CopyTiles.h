@@ -68,8 +68,8 @@ private:
 /// Cuts a copy of short loops, none of which goes far through neighbours of both tensors, into
 /// tiles of many: long runs of the source, and runs of several lines of the target. A tile is read
 /// in the order of the source, as memory gives its lines the fastest, into scratch in a near cache,
-/// and written from there in the order of the target. Meanwhile the next one is fetched: reading
-/// alone waits for memory, and writing alone leaves it idle.
+/// and written from there by rows of the target. Meanwhile the next one is fetched: reading alone
+/// waits for memory, and writing alone leaves it idle.
 template <class T> class CopyTiles {
 public:
   explicit CopyTiles(std::span<const Loop> given) noexcept : count(given.size()) {
