@@ -39,8 +39,9 @@ struct Increment {
   template <class V> static V combine(V old, V value) { return old + value; }
 };
 
-/// Computes two loops; which is the inner one is the kernel's choice. The source of the next call
-/// lies \p ahead elements further on. Rows past the caches go through \p lines.
+/// Computes two loops; which is the inner one is the kernel's choice. The source of the call that
+/// it should fetch for, the next one or a later one, lies \p ahead elements further on. Rows past
+/// the caches go through \p lines.
 template <class T>
 using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, const Loop &inner,
                             const Loop &outer, int64_t ahead, LineWriter<T> &lines) noexcept;

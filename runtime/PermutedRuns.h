@@ -76,8 +76,8 @@ public:
     return batch < nest.loops().size() ? nest.take(batch) : Loop{1, 0, 0};
   }
 
-  /// Copies a run for each step of \p batch. The source of the next call lies \p ahead elements
-  /// further on.
+  /// Copies a run for each step of \p batch. The source of the call to fetch for lies \p ahead
+  /// elements further on.
   template <class Op>
   [[gnu::noinline]] // Other copies need no stack for it.
   void

@@ -89,7 +89,7 @@ private:
   }
 
   /// Pieces of a run but its last are written as whole vectors: what these have beyond is
-  /// overwritten by the next one, and read from what lies before the last piece.
+  /// overwritten by the next one. What they read is not behind the last one in the source.
   template <class Op, int Piece>
   static void copyPieces(T *__restrict target, const T *__restrict source, const int64_t *to,
                          const int64_t *from, Counts counts) noexcept {

@@ -97,7 +97,7 @@ public:
         nest.take(d);
   }
 
-  /// That a call copies.
+  /// The elements that a call copies.
   int64_t elements() const { return rows * readLength; }
 
   /// Whether the lengths of runs are whole lines: aligned ones share none.
@@ -105,7 +105,7 @@ public:
     return readLength % kCacheLine<T> == 0 && writeLength % kCacheLine<T> == 0;
   }
 
-  /// The source of the next call lies \p ahead elements further on.
+  /// The source of the call to fetch for lies \p ahead elements further on.
   template <class Op>
   void copy(T *target, const T *source, int64_t ahead, LineWriter<T> &lines) const noexcept {
     if (isByPackets && !Op::isPastCaches)
