@@ -104,8 +104,9 @@ template <class T> void prefetchRow(const T *row, int64_t extent) {
 }
 
 /// Calls square(column) for the first columns of squares of a packet a side that cover \p columns:
-/// the last one ends with these. Between them fetchRow(row) is called for as many rows, which the
-/// processor would drop in part if it had no room for all at once.
+/// the last one ends with these. Between them fetchRow(row) is called for as many rows as a square
+/// has, which the processor would drop in part if it had no room for all at once.
+/// \pre \p columns is 0 or at least a packet's
 template <class T, class Fetch, class Square>
 [[gnu::always_inline]] inline void forEachSquareOfRows(int64_t columns, const Fetch &fetchRow,
                                                        const Square &square) {
@@ -357,7 +358,7 @@ public:
         isStream(stream.isLong() && areRowsInOrder<T>(x, y)) {}
 
   /// Before so many rows are read from column \p y0 on: what follows in the order of memory, or
-  /// the same of the next call.
+  /// the same of the call to fetch for.
   /// \param isLast these are the last columns
   void fetchFor(int64_t x0, int64_t rows, int64_t y0, bool isLast) const {
     const bool beginsLine = y0 % kCacheLine<T> == 0;

@@ -9,6 +9,7 @@
 
 #include "CopyKernels.h"
 #include "CopyLoops.h"
+#include "SimdVector.h"
 
 #include <array>
 #include <bit>
@@ -62,18 +63,16 @@ private:
   PieceTable(LoopNest &nest, int64_t piece, Op /*operation*/) noexcept
       : kernel(kernelFor<Op>(piece)) {
     to[0] = from[0] = 0;
-    bool isRun = true, mayReadOn = true; // Behind a piece lie others in the source.
+    bool isRun = true; // So far: neighbours in the target, with more behind each in the source.
     for (std::size_t d = 0; d < nest.loops().size();)
       if (goesIn(nest.loops()[d], count)) {
         const Loop loop = nest.take(d);
-        isRun = isRun && loop.to == count * piece;
-        mayReadOn = mayReadOn && loop.from >= piece;
+        isRun = isRun && loop.to == count * piece && loop.from >= piece;
         extend(loop);
         run = isRun ? count : run;
       } else {
         ++d;
       }
-    run = mayReadOn ? run : 1;
   }
 
   static bool goesIn(const Loop &loop, int64_t pieces) {
@@ -93,9 +92,12 @@ private:
   template <class Op, int Piece>
   static void copyPieces(T *__restrict target, const T *__restrict source, const int64_t *to,
                          const int64_t *from, Counts counts) noexcept {
-    constexpr int kWhole = static_cast<int>(std::bit_ceil(static_cast<unsigned>(Piece)));
+    constexpr int kLanes = simd::kLanes<T>;
+    constexpr int kWhole = Piece < kLanes
+                               ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(Piece)))
+                               : (Piece + kLanes - 1) / kLanes * kLanes;
     for (int64_t i = 0; i < counts.pieces;) {
-      if constexpr (Op::isIdempotent)
+      if constexpr (Op::isIdempotent && kWhole > Piece)
         for (const int64_t last = i + counts.run - 1; i < last; ++i)
           std::memcpy(target + to[i], source + from[i], kWhole * sizeof(T));
       copyPiece<T, Op, Piece>(target + to[i], source + from[i]);

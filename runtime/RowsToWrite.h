@@ -33,6 +33,8 @@ public:
       length = inner.extent, count = outer.extent, apart = outer.to;
   }
 
+  bool isNothing() const { return count == 0; }
+
   /// How many steps before the one that writes them they are to be fetched.
   int64_t stepsAhead() const {
     return count == 0 ? 1 : std::max<int64_t>(kRowsToWriteAhead / count, 1);

@@ -146,12 +146,18 @@ template <class T, class Copy>
 void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t elements,
               int64_t next, const RowsToWrite<T> &rows, Copy &&copy) noexcept {
   constexpr std::size_t kRing = 32;
+  // Less than what transposes read that fetch streams: these want to know where the next call is.
   constexpr int64_t kBytesAhead = 4096, kMostAhead = 16;
   static_assert(kRing > kRowsToWriteAhead && kRing > kMostAhead);
   std::array<CopyOffset, kRing> steps;
-  const int64_t reads = std::clamp<int64_t>(
-      kBytesAhead / (elements * static_cast<int64_t>(sizeof(T))), 1, kMostAhead);
-  const int64_t ahead = std::max(rows.stepsAhead(), reads);
+  int64_t count = 1;
+  for (const Loop &loop : loops)
+    count *= loop.extent;
+  // The first calls of a pass have none before them; what rows to write need is not for long.
+  const int64_t most = rows.isNothing() ? std::clamp<int64_t>(count / 4, 1, kMostAhead) : 1;
+  const int64_t reads =
+      std::clamp<int64_t>(kBytesAhead / (elements * static_cast<int64_t>(sizeof(T))), 1, most);
+  const int64_t lag = std::max(rows.stepsAhead(), reads);
   int64_t begun = 0, done = 0;
   const auto step = [&](int64_t number) -> CopyOffset & {
     return steps[static_cast<std::size_t>(number) % kRing];
@@ -163,7 +169,7 @@ void runLoops(std::span<const Loop> loops, T *target, const T *source, int64_t e
   forEachStep(loops, [&](int64_t to, int64_t from) {
     rows.fetch(target + to);
     step(begun++) = {to, from};
-    if (begun - done > ahead)
+    if (begun - done > lag)
       copyNext(step(done + reads).from);
   });
   while (done + 1 < begun)

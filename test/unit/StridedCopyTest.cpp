@@ -510,12 +510,17 @@ TYPED_TEST(StridedCopyTest, PiecesOfShortRows) {
     }
 }
 
-/// Of which none lie behind the last one in the source.
+/// Of which none lie behind the last one in the source, or less than a piece.
 TYPED_TEST(StridedCopyTest, RepeatedPieces) {
   for (const int64_t piece : {2, 3, 5, 9, 13}) {
     const int64_t row = 5 * piece + 1;
-    this->expectCopy({{piece, 1, 1}, {5, piece, 0}, {4, row, 0}, {40, 4 * row, piece}},
-                     serialCopy<TypeParam>);
+    for (const int64_t apart : {int64_t{0}, piece - 1, 2 * piece}) {
+      const std::vector<CopyLoop> loops = {
+          {piece, 1, 1}, {5, piece, apart}, {4, row, 0}, {40, 4 * row, piece}};
+      this->expectCopy(loops, serialCopy<TypeParam>);
+      this->expectCopy(loops, fromMemory<TypeParam>);
+      this->expectAdd(loops);
+    }
   }
 }
 
