@@ -49,6 +49,13 @@ using CopyKernel = void (*)(T *__restrict target, const T *__restrict source, co
 /// Inner extents up to this have a kernel each, with the inner loop unrolled.
 inline constexpr int kMostUnrolled = 16;
 
+/// The elements of the whole vectors, of any size, that a piece fills or begins.
+template <class T, int Extent>
+inline constexpr int kInVectors =
+    Extent < simd::kLanes<T>
+        ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(Extent)))
+        : static_cast<int>((Extent + simd::kLanes<T> - 1) / simd::kLanes<T> * simd::kLanes<T>);
+
 /// Copies elements that are neighbours in both.
 template <class T, class Op, int Extent>
 void copyPiece(T *__restrict target, const T *__restrict source) {
@@ -80,7 +87,7 @@ void copyUnrolled(T *__restrict target, const T *__restrict source, const Loop &
     int64_t i = 0;
     // Pieces that follow each other are written as whole vectors: what these have beyond is
     // overwritten by the next ones.
-    constexpr int kWhole = static_cast<int>(std::bit_ceil(static_cast<unsigned>(Extent)));
+    constexpr int kWhole = kInVectors<T, Extent>;
     if constexpr (Op::isIdempotent && kWhole <= kPacket<T>)
       if (outer.to == Extent && outer.from >= kWhole - Extent)
         for (; i + 1 < outer.extent; ++i)

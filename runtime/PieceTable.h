@@ -9,10 +9,8 @@
 
 #include "CopyKernels.h"
 #include "CopyLoops.h"
-#include "SimdVector.h"
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -92,10 +90,7 @@ private:
   template <class Op, int Piece>
   static void copyPieces(T *__restrict target, const T *__restrict source, const int64_t *to,
                          const int64_t *from, Counts counts) noexcept {
-    constexpr int kLanes = simd::kLanes<T>;
-    constexpr int kWhole = Piece < kLanes
-                               ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(Piece)))
-                               : (Piece + kLanes - 1) / kLanes * kLanes;
+    constexpr int kWhole = kInVectors<T, Piece>;
     for (int64_t i = 0; i < counts.pieces;) {
       if constexpr (Op::isIdempotent && kWhole > Piece)
         for (const int64_t last = i + counts.run - 1; i < last; ++i)
