@@ -1,10 +1,11 @@
-//===- StridedCopyTest.cpp - copies and sums against their definition -------------------------===//
+//===- StridedCopyTest.cpp - copies against their definition ----------------------------------===//
 //
 // Part of einsumc, under the Apache License v2.0.
 //
 //===------------------------------------------------------------------------------------------===//
 
 #include "GuardedElements.h"
+#include "StridedLoops.h"
 
 #include "einsumc/StridedCopy.h"
 
@@ -12,150 +13,19 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <random>
-#include <set>
-#include <sstream>
 #include <vector>
 
 namespace einsumc {
 namespace {
 
-constexpr double kUntouched = 12345;
-
-std::string print(const std::vector<CopyLoop> &loops) {
-  std::ostringstream out;
-  for (const CopyLoop &loop : loops)
-    out << "{" << loop.extent << ", " << loop.to << ", " << loop.from << "} ";
-  return out.str();
-}
-
-/// Calls body(to, from) for every step, in the order the loops are given.
-template <class Body>
-void forEach(const std::vector<CopyLoop> &loops, Body body, std::size_t depth = 0, int64_t to = 0,
-             int64_t from = 0) {
-  if (depth == loops.size())
-    return body(static_cast<std::size_t>(to), static_cast<std::size_t>(from));
-  for (int64_t i = 0; i < loops[depth].extent; ++i)
-    forEach(loops, body, depth + 1, to + i * loops[depth].to, from + i * loops[depth].from);
-}
-
-/// One past the last element reached.
-std::size_t sizeOf(const std::vector<CopyLoop> &loops, int64_t CopyLoop::*step) {
-  int64_t last = 0;
-  for (const CopyLoop &loop : loops)
-    last += std::max<int64_t>(loop.extent - 1, 0) * (loop.*step);
-  return static_cast<std::size_t>(last + 1);
-}
-
-/// Strides of dims stored in a random order, \p padding() elements behind each.
-template <class Padding>
-std::vector<int64_t> stridesWith(const std::vector<int64_t> &extents, int64_t first,
-                                 std::mt19937 &random, Padding padding) {
-  std::vector<std::size_t> order(extents.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), random);
-  std::vector<int64_t> strides(extents.size());
-  int64_t stride = first;
-  for (const std::size_t dim : order) {
-    strides[dim] = stride;
-    stride = stride * extents[dim] + padding();
-  }
-  return strides;
-}
-
-/// The same with some rows padded.
-std::vector<int64_t> randomStrides(const std::vector<int64_t> &extents, std::mt19937 &random) {
-  return stridesWith(extents, random() % 6 == 0 ? 2 : 1, random,
-                     [&] { return random() % 4 == 0 ? static_cast<int64_t>(random() % 3) : 0; });
-}
-
-std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents, std::mt19937 &random) {
-  return stridesWith(extents, 1, random, [] { return int64_t{0}; });
-}
-
-/// Up to six loops of at most \p most steps together; some walk a diagonal of the source.
-std::vector<CopyLoop> randomLoops(int64_t most, std::mt19937 &random) {
-  std::vector<int64_t> extents;
-  int64_t steps = 1;
-  for (std::size_t dim = random() % 7; dim > 0 && steps < most; --dim) {
-    const int64_t widest = random() % 3 == 0 ? 200 : random() % 2 ? 40 : 5;
-    extents.push_back(1 + static_cast<int64_t>(random()) % std::min(widest, most / steps));
-    steps *= extents.back();
-  }
-  std::vector<int64_t> sourceExtents = extents;
-  const bool hasDiagonal = !extents.empty() && random() % 4 == 0;
-  if (hasDiagonal)
-    sourceExtents.push_back(extents.front());
-  const std::vector<int64_t> to = randomStrides(extents, random);
-  std::vector<int64_t> from = randomStrides(sourceExtents, random);
-  if (hasDiagonal)
-    from.front() += from.back();
-  std::vector<CopyLoop> loops;
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    loops.push_back({extents[d], to[d], from[d]});
-  return loops;
-}
-
-/// Loops of short extents, about \p most steps together, through dense tensors or such with gaps.
-std::vector<CopyLoop> shortLoops(int64_t most, std::mt19937 &random) {
-  std::vector<int64_t> extents;
-  const int64_t widest = 2 + static_cast<int64_t>(random() % 8);
-  for (int64_t steps = 1; steps * widest <= most; steps *= extents.back())
-    extents.push_back(2 + static_cast<int64_t>(random()) % (widest - 1));
-  const bool isDense = random() % 4 != 0;
-  const auto to = isDense ? denseStrides(extents, random) : randomStrides(extents, random);
-  const auto from = isDense ? denseStrides(extents, random) : randomStrides(extents, random);
-  std::vector<CopyLoop> loops;
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    loops.push_back({extents[d], to[d], from[d]});
-  return loops;
-}
-
-/// About \p most steps through a part of a tensor, as blocks of operands are packed.
-std::vector<CopyLoop> partOfTensor(int64_t most, std::mt19937 &random) {
-  std::vector<int64_t> extents, parts;
-  const int64_t widest = 2 + static_cast<int64_t>(random() % 40);
-  for (int64_t steps = 1; steps * widest <= most; steps *= parts.back()) {
-    extents.push_back(2 + static_cast<int64_t>(random()) % (widest - 1));
-    const auto some = 1 + static_cast<int64_t>(random()) % extents.back();
-    parts.push_back(random() % 2 ? extents.back() : some);
-    if (extents.size() == 12)
-      break;
-  }
-  const auto to = random() % 4 ? denseStrides(parts, random) : randomStrides(parts, random);
-  const auto from = denseStrides(extents, random);
-  std::vector<CopyLoop> loops;
-  for (std::size_t d = 0; d < parts.size(); ++d)
-    loops.push_back({parts[d], to[d], from[d]});
-  return loops;
-}
-
-/// Turns a random part of the loops into summed ones.
-std::vector<CopyLoop> withSums(std::vector<CopyLoop> loops, std::mt19937 &random) {
-  for (CopyLoop &loop : loops)
-    if (random() % 2)
-      loop.to = 0;
-  return loops;
-}
-
-template <class T> class StridedCopyTest : public testing::Test {
+template <class T> class StridedCopyTest : public StridedLoopsTest<T> {
 protected:
-  void TearDown() override { omp_set_num_threads(threads); }
-
-  /// Integers so small that every sum is exact in every order.
-  std::vector<T> randomSource(const std::vector<CopyLoop> &loops) {
-    std::vector<T> result(sizeOf(loops, &CopyLoop::from));
-    std::generate(result.begin(), result.end(),
-                  [&] { return static_cast<T>(static_cast<int>(random() % 9) - 4); });
-    return result;
-  }
-
   /// \param past elements of the target's first cache line before it
   template <class Copy>
   void expectCopy(const std::vector<CopyLoop> &loops, Copy copy, std::size_t past = 0) {
-    const std::vector<T> source = randomSource(loops);
+    const std::vector<T> source = this->randomSource(loops);
     std::vector<T> target(sizeOf(loops, &CopyLoop::to) + 3 * kLine, T(kUntouched));
     const std::size_t begin = distanceToLine(target.data()) + past;
     std::vector<T> expected = target;
@@ -166,7 +36,7 @@ protected:
   }
 
   void expectAdd(const std::vector<CopyLoop> &loops) {
-    const std::vector<T> source = randomSource(loops);
+    const std::vector<T> source = this->randomSource(loops);
     std::vector<T> target(sizeOf(loops, &CopyLoop::to));
     std::iota(target.begin(), target.end(), T(1));
     std::vector<T> expected = target;
@@ -175,28 +45,10 @@ protected:
     EXPECT_EQ(expected, target) << print(loops);
   }
 
-  void expectSum(const std::vector<CopyLoop> &loops) {
-    const std::vector<T> source = randomSource(loops);
-    std::vector<T> target(sizeOf(loops, &CopyLoop::to), T(kUntouched));
-    std::vector<T> expected = target;
-    std::vector<CopyLoop> kept = loops;
-    std::erase_if(kept, [](const CopyLoop &loop) { return loop.to == 0; });
-    forEach(kept, [&](std::size_t to, std::size_t) {
-      target[to] = std::numeric_limits<T>::quiet_NaN();
-      expected[to] = 0;
-    });
-    forEach(loops, [&](std::size_t to, std::size_t from) { expected[to] += source[from]; });
-    sumParallel<T>(target.data(), GuardedElements<T>(source).data(), loops);
-    EXPECT_EQ(expected, target) << print(loops) << omp_get_max_threads() << " threads";
-  }
-
   static constexpr std::size_t kLine = 64 / sizeof(T);
   static std::size_t distanceToLine(const T *data) {
     return (kLine - reinterpret_cast<std::uintptr_t>(data) / sizeof(T) % kLine) % kLine;
   }
-
-  std::mt19937 random{20240607};
-  const int threads = omp_get_max_threads();
 };
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(StridedCopyTest, Types);
@@ -605,98 +457,6 @@ TYPED_TEST(StridedCopyTest, CopiesInParallel) {
     this->expectCopy({{3, 1, 10000}, {10000, 3, 1}}, parallelCopy<TypeParam>);
     this->expectCopy({{2, 20000, 1}, {3, 1, 2}, {5000, 3, 6}}, parallelCopy<TypeParam>);
     this->expectCopy({{30011, 1, 1}}, parallelCopy<TypeParam>);
-  }
-}
-
-TYPED_TEST(StridedCopyTest, SumsAnyLoops) {
-  for (const int threads : {1, 2, 3, 5, 8}) {
-    omp_set_num_threads(threads);
-    for (int i = 0; i < 200 && !this->HasFailure(); ++i) {
-      const int64_t most = this->random() % 8 == 0 ? 100000 : 3000;
-      this->expectSum(withSums(randomLoops(most, this->random), this->random));
-    }
-  }
-}
-
-TYPED_TEST(StridedCopyTest, SumsOfEveryKind) {
-  for (const int threads : {1, 2, 3}) {
-    omp_set_num_threads(threads);
-    this->expectSum({{100003, 0, 1}});                                          // to a scalar
-    this->expectSum({{100003, 0, 3}});                                          // with a step
-    this->expectSum({{300, 1, 307}, {307, 0, 1}});                              // of rows
-    this->expectSum({{30, 1, 9001}, {9001, 0, 1}});                             // of long ones
-    this->expectSum({{3, 20, 63021}, {20, 1, 3001}, {7, 0, 450}, {450, 0, 1}}); // in parts
-    this->expectSum({{300, 0, 307}, {307, 1, 1}});                              // of columns
-    this->expectSum({{3000, 0, 17}, {17, 1, 1}});                               // of narrow columns
-    this->expectSum({{3000, 1, 5}, {5, 0, 1}});                                 // of short rows
-    this->expectSum({{1500, 1, 1}, {3, 1501, 1502}, {7, 0, 4600}}); // of long ones far apart
-    this->expectSum({{3, 1, 0}, {4, 3, 0}, {70, 0, 1}});            // repeated
-    this->expectSum({{30, 0, 2500}, {50, 2, 50}, {50, 0, 1}});      // of inner and outer dims
-    this->expectSum({{2500, 2, 1}, {30, 0, 2500}});                 // into a target with gaps
-    this->expectSum({{200, 1, 201}, {60, 0, 200 * 200}});           // of diagonals
-    this->expectSum({{200, 300, 1}, {300, 1, 200}});                // of nothing: a transpose
-    // Short loops that are neighbours in the source alone, the last of them longer than a run, and
-    // with a loop in between that is not.
-    this->expectSum({{3, 700, 1}, {5, 140, 3}, {7, 20, 15}, {20, 1, 105}, {6, 0, 2100}});
-    this->expectSum({{5, 1500, 1}, {1500, 1, 5}, {7, 0, 7500}});
-    this->expectSum({{9, 600, 1}, {4, 0, 9}, {40, 15, 36}, {15, 1, 1440}});
-  }
-}
-
-/// Sums of rows up to a vector and a little more, of few and many terms, whose results follow each
-/// other or do not; the last row ends next to a page that nobody may read.
-TYPED_TEST(StridedCopyTest, SumsOfNarrowRows) {
-  for (int64_t width = 1; width <= 18; ++width)
-    for (const int64_t terms : {1, 2, 3, 5, 15, 16, 17, 70, 150})
-      for (const int64_t gap : {0, 2}) {
-        const int64_t matrix = width * terms + gap;
-        this->expectSum({{width, 1, 1}, {terms, 0, width}, {41, width, matrix}});
-        this->expectSum({{width, 41, 1}, {terms, 0, width}, {41, 1, matrix}});
-        this->expectSum({{width, 1, 1}, {terms, 0, width}, {4, 0, matrix}, {9, width, 4 * matrix}});
-      }
-}
-
-TYPED_TEST(StridedCopyTest, SumsOfNothingAreZero) {
-  std::vector<TypeParam> target(12, TypeParam(7));
-  sumParallel<TypeParam>(target.data(), nullptr, {{3, 4, 1}, {0, 0, 1}, {3, 1, 1}});
-  EXPECT_EQ(target, (std::vector<TypeParam>{0, 0, 0, 7, 0, 0, 0, 7, 0, 0, 0, 7}));
-  sumParallel<TypeParam>(target.data(), nullptr, {{0, 1, 1}, {5, 0, 1}});
-  EXPECT_EQ(target[3], TypeParam(7));
-}
-
-TYPED_TEST(StridedCopyTest, LongSumsKeepTheirAccuracy) {
-  // Added up one after the other, 2^24 times 0.1 in float is off by percents.
-  const int64_t terms = std::is_same_v<TypeParam, float> ? 1 << 24 : 1 << 22;
-  const std::vector<TypeParam> source(static_cast<std::size_t>(terms), TypeParam(0.1));
-  const double bound = 40 * std::numeric_limits<TypeParam>::epsilon();
-  const std::vector<std::vector<CopyLoop>> cases = {{{terms, 0, 1}},
-                                                    {{terms / 4, 0, 4}, {4, 0, 1}},
-                                                    {{terms, 0, 0}, {4, 1, 1}},
-                                                    {{terms, 0, 0}, {40, 1, 1}},
-                                                    {{terms, 0, 0}, {400, 1, 1}},
-                                                    {{terms / 400, 0, 400}, {400, 0, 1}, {3, 1, 0}},
-                                                    {{terms / 37, 0, 37}, {37, 1, 1}}};
-  for (const auto &loops : cases) {
-    std::vector<TypeParam> target(400);
-    int64_t terms = 1;
-    for (const CopyLoop &loop : loops)
-      terms *= loop.to == 0 ? loop.extent : 1;
-    const auto exact = static_cast<double>(TypeParam(0.1)) * static_cast<double>(terms);
-    sumParallel<TypeParam>(target.data(), source.data(), loops);
-    EXPECT_NEAR(target[0] / exact, 1, bound) << print(loops);
-  }
-}
-
-TYPED_TEST(StridedCopyTest, SumsAreTheSameEveryTime) {
-  std::vector<TypeParam> source(1 << 20);
-  std::uniform_real_distribution<TypeParam> uniform(-1, 1);
-  std::generate(source.begin(), source.end(), [&] { return uniform(this->random); });
-  omp_set_num_threads(4);
-  TypeParam first = 0, again = 0;
-  sumParallel<TypeParam>(&first, source.data(), {{1 << 20, 0, 1}});
-  for (int i = 0; i < 20; ++i) {
-    sumParallel<TypeParam>(&again, source.data(), {{1 << 20, 0, 1}});
-    EXPECT_EQ(first, again);
   }
 }
 
